@@ -1,26 +1,18 @@
-"""The arrays of a file by their names, read without running or unfolding what it hides.
+"""The arrays of a file by their names; no code in a file runs.
 
-    .npy                      one array, without a name
-    .npz .safetensors .pt     arrays by name, groups before a slash
-    .h5 .hdf5 .mat
-    .parquet .csv .tsv .txt   a column each, numbers, texts or lists of numbers
-    .gz                       any of these, compressed
-
-What a file may take is said in core/files/userfile.py, and is checked before it is allocated.
+.npy                      one array, without a name
+.npz .safetensors .pt     arrays by name, groups before a slash
+.h5 .hdf5 .mat
+.parquet .csv             columns: numbers, texts, or lists of numbers (Parquet)
 """
 
 from __future__ import annotations
 
-import csv
-import gzip
 import io
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from math import prod
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -32,37 +24,22 @@ from core.files.ids import INDEX, OTHERS, is_number, leaf, names_rows, plain_nam
 from core.files.parquet import as_text, read_parquet
 from core.files.userfile import UserFile, shown
 
-COPIES = 4  # of a batch of a table: as read, side by side, as float32, and in one piece
-DEEPEST = 2  # lists in lists: layers of dims
-LISTS = pa.types.is_list, pa.types.is_fixed_size_list, pa.types.is_large_list
-PACKED = ".gz"
-TABLES = (".parquet", ".csv", ".tsv", ".txt")
-CLOSED = {  # what is refused by the end of the name
-    **dict.fromkeys((".pkl", ".pickle"), "a pickle, which could run code"),
-    ".nwb": "a recording of NWB",
-}
-ELSEWHERE = (
-    "expected plain arrays: save rsatoolbox's data and rdms as HDF5 (data.save('FILE.h5', 'hdf5')),"
-    " responses by numpy.save, (trials, stimuli, units)"
-)
-# how thingsvision names parts of what is too large for memory, by their rows: features_0-512.npy
-PART = re.compile(r"(.*_)(\d{1,9})-(\d{1,9})(\.npy|\.pt)")
-LABELS = frozenset(
+COPIES = 4  # of a batch of a table: as read, by column, as float32, and in one piece
+TABLES = (".parquet", ".csv")
+LABELS = frozenset(  # names of what is known of stimuli: no features
     [
         *("label", "labels", "class", "classes", "target", "targets", "y", "category"),
-        *("split", "fold", "caption", "captions", "text"),
+        *("split", "fold", "caption", "captions", "text", "subject", "session", "run"),
     ]
 )
-# whole numbers are no features if a word of their name is one of these
-FACTORS = LABELS | {"id", "ids", "idx", "index", "subject", "trial", "session", "run", "repeat"}
 Arrays = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
 class Columns:
-    """What of a file is read, by name. ids: what names the rows, "" for what is called so.
+    """What is read of a file, by name. ids: names the rows, "" for what has a usual name.
     features: the layers, or the dims of a table, in this order; all that can be if none is named.
-    drop: what is left out. stimuli: the ids that name stimuli, if these are known.
+    drop: is left out. stimuli: the ids of the dataset, if they are known.
     """
 
     ids: str = ""
@@ -76,126 +53,57 @@ class Columns:
             return False
         return self.ids == plain if self.ids else names_rows(name)
 
-    def may_hold_ids(self, name: str, values: np.ndarray) -> bool:
-        """Return whether a line of values can be ids whatever it is called: of texts any, of whole
-        numbers one in which each is another.
-        """
-        is_not = name in self.features or name.startswith(OTHERS)
-        if self.ids or is_not or plain_name(name) in self.drop:
-            return False
-        if values.dtype.kind in TEXTS:
-            return True
-        few = values.ravel()[:1000]
-        differ = values.dtype.kind in "iu" and len(np.unique(few)) == len(few)
-        return differ and not self._is_factor(name) and len(np.unique(values)) == values.size
-
     def is_out(self, name: str) -> bool:
-        """Return whether a column is no feature by its name; what has none may be."""
-        if not name:
+        """Return whether the name says that an array is no feature."""
+        if not name or name in self.features:
             return False
-        if plain_name(name) in (*self.drop, self.ids):
+        if self.features or plain_name(name) in (*self.drop, self.ids):
             return True
-        return name not in self.features if self.features else leaf(name) in LABELS
-
-    def is_aside(self, name: str, *, whole: bool) -> bool:
-        """Return whether a line of numbers is no dim by its name. whole: whether of whole ones."""
-        if name in self.features:
-            return False
-        return self.is_out(name) or self.holds_ids(name) or (whole and self._is_factor(name))
-
-    def _is_factor(self, name: str) -> bool:
-        words = re.sub(r"([a-z])([A-Z])", r"\1_\2", name.rpartition("/")[2]).lower()
-        return bool(FACTORS & {*re.split(r"[^a-z]+", words)}) or words.endswith("id")
+        return leaf(name) in LABELS
 
 
 EVERY = Columns()
 
 
 def read_arrays(path: Path, columns: Columns = EVERY) -> Arrays:
-    """Read the arrays of a file by their names, as they are; raise FeatureError for a file that is
-    not safe, or of another kind.
+    """Return the arrays of a file by name; raise FeatureError for a file that is unsafe, damaged
+    or of another kind.
     """
-    kind = kind_of(path)
-    if kind in CLOSED:
-        raise FeatureError(f"{path} is {CLOSED[kind]}; {ELSEWHERE}")
-    reader = READERS.get(kind)
-    if reader is None:
+    kind = path.suffix.lower()
+    if kind not in READERS:
         raise FeatureError(f"{path} is of no known kind; expected one of {', '.join(ENDINGS)}")
-    file = UserFile(path, f"whole {kind} data", FeatureError)
-    if path.suffix.lower() == PACKED:
-        with TemporaryDirectory() as folder:
-            whole = Path(folder, path.stem)
-            with file.decoding(), gzip.open(path) as packed, whole.open("wb") as out:
-                while part := packed.read(1 << 20):
-                    out.write(part)
-                    file.check_room(2 * out.tell())
-            try:
-                return reader(UserFile(whole, file.expected, FeatureError), columns)
-            except FeatureError as error:
-                raise FeatureError(str(error).replace(str(whole), str(path))) from error
-    parts = [reader(UserFile(one, file.expected, FeatureError), columns) for one in parts_of(path)]
-    if len(parts) < 2:
-        return reader(file, columns)
-    with file.decoding():  # parts of other shapes
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-
-
-def kind_of(path: Path) -> str:
-    """Return the end of a file's name, small, without that of what it is compressed by."""
-    name = path.name.lower()
-    return Path(name.removesuffix(PACKED)).suffix or Path(name).suffix
-
-
-def parts_of(path: Path) -> list[Path]:
-    """Return the files of which one is a part, in the order of their rows; raises FeatureError if
-    rows between them are missing.
-    """
-    if not (match := PART.fullmatch(path.name)):
-        return []
-    found = [PART.fullmatch(one.name) for one in path.parent.iterdir()]
-    parts = sorted(
-        (int(one[2]), int(one[3]), one[0])
-        for one in found
-        if one and one.group(1, 4) == match.group(1, 4)
-    )
-    for end, (start, _, name) in zip([0, *(part[1] for part in parts)], parts, strict=False):
-        if start != end:
-            raise FeatureError(
-                f"{path} is one of {len(parts)} parts, but the rows from {end} to {start}, before"
-                f" {name}, are missing or there twice; put all parts into one folder, alone"
-            )
-    return [path.with_name(name) for _, _, name in parts]
+    return READERS[kind](UserFile(path, f"whole {kind} data", FeatureError), columns)
 
 
 def read_columns(file: UserFile, columns: Columns = EVERY) -> Arrays:
-    """Return the columns of a Parquet table; raises FeatureError for a damaged file, and for
-    columns that are neither numbers, texts nor lists of numbers. What pandas calls the index of a
-    table names its rows. Empty cells of texts and ids are "".
-    """
-    texts: dict[str, bool] = {}
+    """Return the columns of a Parquet table; empty cells of texts and ids are ""."""
 
     def check(name: str, kind: pa.DataType) -> None:
-        is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-        texts[name] = is_text or columns.is_aside(name, whole=pa.types.is_integer(kind))
-        for _ in range(DEEPEST):
-            kind = kind.value_type if any(is_one(kind) for is_one in LISTS) else kind
-        said = f"{as_text(kind)} in column {shown(name)}"
-        check_type(file, said, fits=texts[name] or _is_flat(kind))
+        inner = kind.value_type if _is_list(kind) else kind
+        fits = _is_text(kind) or _is_flat(inner) or columns.is_out(name)
+        check_type(file, f"{as_text(kind)} in column {shown(name)}", fits=fits)
 
-    parts, taken = dict[str, list[np.ndarray]](), 0
+    batches, taken = list[pa.RecordBatch](), 0
     for batch in read_parquet(file, check=check, index=True):
         taken += COPIES * batch.nbytes
         file.check_room(taken)
-        with file.decoding():  # damaged texts and dates
-            for name, column in zip(texts, batch.columns, strict=True):
-                part = _from_column(column, file, name, as_texts=texts[name])
-                parts.setdefault(name, []).append(part)
-    for name, each in parts.items():
-        if len({part.shape[1:] for part in each}) > 1:
-            raise FeatureError(
-                f"column {shown(name)} of {file.path} has lists of several lengths; expected one"
-            )
-    return {name: np.concatenate(each) for name, each in parts.items()}
+        batches.append(batch)
+    with file.decoding():  # damaged texts
+        table = pa.Table.from_batches(batches) if batches else pa.table({})
+        return {
+            name: _from_column(column.combine_chunks(), name, columns, file)
+            for name, column in zip(table.column_names, table.columns, strict=True)
+        }
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    )
 
 
 def _is_flat(kind: pa.DataType) -> bool:
@@ -204,93 +112,65 @@ def _is_flat(kind: pa.DataType) -> bool:
     )
 
 
-def _from_column(
-    column: pa.Array, file: UserFile, name: str, *, as_texts: bool = False
-) -> np.ndarray:
-    if as_texts and (column.null_count or not _is_flat(column.type)):
+def _from_column(column: pa.Array, name: str, columns: Columns, file: UserFile) -> np.ndarray:
+    is_named = columns.is_out(name) or columns.holds_ids(name)
+    if _is_text(column.type) or (is_named and (column.null_count or not _is_flat(column.type))):
         return np.array(["" if one is None else f"{one}" for one in column.to_pylist()])
+    rows, lengths = len(column), list[int]()
+    if _is_list(column.type) and not column.null_count:
+        lengths = sorted({*column.value_lengths().to_pylist()})
+        column = column.flatten()
     if column.null_count:
         raise FeatureError(
             f"column {shown(name)} of {file.path} has {column.null_count} empty cells; expected a"
             " number in each"
         )
-    if not column.type.num_fields:
-        values: np.ndarray = column.to_numpy(zero_copy_only=False)
-        return values
-    lengths = set(column.value_lengths().to_pylist())
     if len(lengths) > 1:
         raise FeatureError(
             f"column {shown(name)} of {file.path} has lists of {len(lengths)} lengths; expected one"
         )
-    values = _from_column(column.flatten(), file, name)
-    return values.reshape(len(column), *lengths, *values.shape[1:])
+    values: np.ndarray = column.to_numpy(zero_copy_only=False)
+    return values.reshape(rows, *lengths)
 
 
 def read_table(file: UserFile, _: Columns = EVERY) -> Arrays:
-    """Return the columns of a table of text; fields are separated by commas, semicolons, tabs or
-    spaces. A first line of numbers is a row, not a header; lines before it that are empty or begin
-    with # are left out. A first column that the header does not name has the ids of the rows. A
-    cell may hold a list: [0.1, 0.2]. Numbers of a table without commas between fields may have
-    decimal commas.
+    """Return the columns of a CSV with a header; fields are separated by commas, semicolons or
+    tabs. A first column without a name is the index of pandas.
     """
     import pandas as pd
 
     file.check_room(4 * file.size)
-    text = file.text().replace("\r\n", "\n").replace("\r", "\n").lstrip("\n ")
-    while text.startswith("#"):
-        text = text.partition("\n")[2].lstrip("\n ")
-    csv.field_size_limit(len(text) + 1)  # a list in a cell is as long as it is
-    lines = [line for line in islice(io.StringIO(text), 5) if line.strip()][:2]
-    mark = next((one for one in "\t;," if all(one in line for line in lines)), " ")
-    head, row = (
-        next(csv.reader([line.strip(" \r\n")], delimiter=mark, skipinitialspace=True), []) or [""]
-        for line in (*lines, *lines, "", "")[:2]
-    )
-    comma = mark in "\t;" and any(re.fullmatch(r"\s*-?\d+,\d+\s*", field) for field in row)
-    # numbers behind the first field are a row's, but 0, 1, 2 … are what pandas calls columns
-    others = head[1:-1] if len(head) > 2 and not head[-1].strip() else head[1:]
-    counts = [[f"{place + start}" for place in range(len(others))] for start in (0, 1)]
-    first, *numbers = (is_number(one.replace(",", ".") if comma else one) for one in head)
-    is_row = all(numbers[: len(others)]) and others not in counts if others else first
-    if is_row:
-        head = [f"{place}" if place or first else INDEX for place in range(len(head))]
-    elif len(row) == len(head) + 1 and not row[-1].strip():
-        head = [*head, ""]
-    elif len(row) == len(head) + 1 and not (EVERY.holds_ids(head[0]) and is_number(row[1])):
-        head = [INDEX, *head]
-    if len(row) != len(head):
-        raise FeatureError(
-            f"{file.path} has {len(head)} names in its header and {len(row)} fields in the row"
-            " below; expected as many, or one more whose first is the id of the row"
-        )
-    names = [name.strip() or "(no name)" for name in head]
-    names[0] = INDEX if head[0] in ("", "Unnamed: 0") else names[0]  # as pandas calls its index
-    for place, name in enumerate(names):  # no two alike
-        again = names[:place].count(name)
-        names[place] = f"{name}.{again}" if again else name
+    text = file.text()
+    head = text.partition("\n")[0]
     with file.decoding():
         table = pd.read_csv(
-            io.StringIO(text if is_row else text.partition("\n")[2]),
-            sep=r"\s+" if mark == " " else mark,
-            skipinitialspace=True,
-            header=None,
-            names=names,
+            io.StringIO(text),
+            sep=max(",;\t", key=head.count),
             na_filter=False,
-            decimal="," if comma else ".",
+            skipinitialspace=True,
             low_memory=False,
         )
-        return {
-            f"{name}": column.to_numpy()
-            if column.dtype.kind in "fiub"
-            else np.array([f"{cell}" for cell in column])
-            for name, column in table.items()
-        }
+    names = [f"{name}" for name in table.columns]
+    if names[:1] in (["Unnamed: 0"], [""]):
+        names[0] = INDEX
+    others = names[1:] or names
+    counts = [[f"{place + start}" for place in range(len(others))] for start in (0, 1)]
+    if all(map(is_number, others)) and others not in counts:
+        raise FeatureError(
+            f"{file.path} has no header; expected the names of its columns in the first line"
+        )
+    if not isinstance(table.index, pd.RangeIndex):
+        raise FeatureError(
+            f"{file.path} has {len(names)} names in its header and more fields in the rows below;"
+            " expected as many"
+        )
+    return {
+        name: column.to_numpy() if column.dtype.kind in NUMBERS else np.array([*map(str, column)])
+        for name, (_, column) in zip(names, table.items(), strict=True)
+    }
 
 
 def read_safetensors(file: UserFile, _: Columns = EVERY) -> Arrays:
-    """Return the tensors of a file by their names; raises FeatureError for a damaged file, and for
-    tensors that are no numbers.
-    """
     from safetensors import safe_open  # with torch: seconds that the other kinds need not pay
 
     with file.decoding(), safe_open(file.path, framework="pt") as tensors:
@@ -299,19 +179,17 @@ def read_safetensors(file: UserFile, _: Columns = EVERY) -> Arrays:
         return _numbers({name: tensors.get_tensor(name) for name in parts}, file)
 
 
-def read_torch(file: UserFile, columns: Columns = EVERY) -> Arrays:
-    """Return the tensors and arrays of a file of torch.save by their names, nested ones joined by a
-    slash, or by their places from 0; lists of texts or whole numbers, too. The count of stimuli, if
-    it is known, tells batches from layers. Raises FeatureError as `read_safetensors` does, and for
-    pickled objects.
+def read_torch(file: UserFile, _: Columns = EVERY) -> Arrays:
+    """Return the tensors, arrays and lists of texts in a file of torch.save by their names, or by
+    their places from 0; names of nested ones are joined by a slash.
     """
     from core.encoders.checkpoint import load_torch
 
     file.check_room(2 * file.size)
     held = load_torch(file)
     with file.decoding():
-        named = dict(_flattened(held, "", len(columns.stimuli)))
-        # as they are and as float32; a view that repeats one value is small on disk
+        named = dict(_flattened(held, ""))
+        # a view that repeats one value is small on disk
         file.check_room(sum(8 * prod(part.shape) for part in named.values()))
         return _numbers(named, file)
 
@@ -323,83 +201,25 @@ def _numbers(parts: Mapping[str, Any], file: UserFile) -> Arrays:
     return arrays
 
 
-def _flattened(value: Any, name: str, rows: int) -> Iterator[tuple[str, Any]]:
-    """Yield what a file holds that has a shape, by name; scalars and what else it says are passed
-    over.
-    """
-    if isinstance(value, list | tuple) and value:
-        matrix = _as_matrix(value)
-        value = _in_columns(value, rows) if matrix is None else matrix
+def _flattened(value: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """Yield what has a shape, by name; scalars are left out."""
+    if isinstance(value, list | tuple):
+        if value and all(isinstance(one, str | int) for one in value):
+            value = np.array(value)
+        else:
+            value = dict(enumerate(value))
     if isinstance(value, Mapping):
         for key, each in value.items():
-            yield from _flattened(each, f"{name}/{key}" if name else f"{key}", rows)
-    elif isinstance(value, list) and all(isinstance(one, str | int) for one in value):
-        yield name, np.array(value)
-    elif isinstance(value, list):
-        is_plain = all(hasattr(one, "shape") for one in value)
-        if (joined := _joined(value, rows) if is_plain else None) is not None:
-            yield name, joined
-        else:
-            yield from _flattened(dict(enumerate(value)), name, rows)
+            yield from _flattened(each, f"{name}/{key}" if name else f"{key}")
     elif hasattr(value, "shape") and len(value.shape):
         yield name, value
 
 
-def _as_matrix(value: Sequence[Any]) -> np.ndarray | None:
-    if not all(isinstance(one, list | tuple) and len(one) == len(value[0]) for one in value):
-        return None
-    plain = {type(number) for one in value for number in one}
-    return np.array(value) if float in plain <= {int, float} else None
-
-
-def _in_columns(value: Sequence[Any], rows: int) -> Mapping[Any, list[Any]] | list[Any]:
-    """Return records, a mapping or tuple for each stimulus or batch, as lists by field; lists of
-    texts or whole numbers as one; all else as a list.
-    """
-    first, are_lists = value[0], all(isinstance(one, list | tuple) for one in value)
-    if are_lists and all(one and all(isinstance(x, str | int) for x in one) for one in value):
-        return [name for one in value for name in one]
-    if all(isinstance(one, Mapping) and one.keys() == first.keys() for one in value):
-        fields = {key: [one[key] for one in value] for key in first}
-    elif are_lists and all(len(one) == len(first) for one in value):
-        fields = {place: [one[place] for one in value] for place in range(len(first))}
-    else:
-        return list(value)
-    told = any(not hasattr(one, "shape") for each in fields.values() for one in each)
-    is_one = told or len(value) == rows or any(_whole(each, rows) for each in fields.values())
-    return fields if is_one else list(value)
-
-
-def _whole(parts: Sequence[Any], rows: int) -> bool:
-    """Return whether parts, none of which is of all stimuli, have a row for each together."""
-    counts = [len(part) for part in parts if len(part.shape)]
-    return sum(counts) == rows and rows not in counts
-
-
-def _joined(parts: Sequence[Any], rows: int) -> np.ndarray | None:
-    shapes = [tuple(part.shape) for part in parts]
-    if len(shapes) < 2 or len({shape[1:] for shape in shapes}) > 1:
-        return None
-    lengths = {shape[:1] for shape in shapes}
-    whole = _whole(parts, rows)
-    if len(shapes[0]) < 2:
-        in_rows = len(lengths) == 1 and not (whole and len(parts) != rows)
-        join = np.stack if in_rows else np.concatenate if whole else None
-    else:
-        join = np.concatenate if whole or len(lengths) > 1 or lengths == {(1,)} else None
-    return join([_as_array(part) for part in parts]) if join else None
-
-
 def _as_array(tensor: Any) -> np.ndarray:
-    """Return a tensor as an array: integers and wide floats as they are, others as float32; a
-    sparse one in full.
-    """
+    """Return a tensor as an array: integers and float64 as they are, other floats as float32."""
     if isinstance(tensor, np.ndarray):
         return tensor
-    from torch import strided  # as above
-
-    plain = tensor.detach()
-    plain = (plain if tensor.layout == strided else plain.to_dense()).resolve_neg()
+    plain = tensor.detach().resolve_neg()
     if plain.is_floating_point() and plain.element_size() < 8:
         plain = plain.float()
     values: np.ndarray = plain.numpy()
@@ -418,7 +238,7 @@ READERS: dict[str, Callable[[UserFile, Columns], Arrays]] = {
     ".safetensors": read_safetensors,
     **dict.fromkeys((".pt", ".pth"), read_torch),
     ".parquet": read_columns,
-    **dict.fromkeys((".csv", ".tsv", ".txt"), read_table),
+    ".csv": read_table,
     **dict.fromkeys((".h5", ".hdf5", ".mat"), _read_hdf5),
 }
-ENDINGS = (*READERS, PACKED)
+ENDINGS = tuple(READERS)

@@ -4,7 +4,6 @@ of each stimulus, or dissimilarities without the vectors behind them; and a simu
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isqrt
@@ -15,10 +14,9 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Float32, Int64
 
-from core.encoders.arrays import EVERY, Columns, kind_of
+from core.encoders.arrays import EVERY, Columns
 from core.encoders.encoder import Geometry, Over
 from core.encoders.imported import (
-    THEIRS,
     UNORDERED,
     Features,
     Space,
@@ -44,15 +42,7 @@ Matrix = Float32[np.ndarray, "n n"]
 
 ROUNDING = 1e-4  # of the largest entry, by which a matrix may differ from its transpose
 OF_RSATOOLBOX = "dissimilarities"  # what its RDMs call them, next to other arrays
-# of people's judgments: a stimulus is named by its id in the dataset, or by its place from 0, and
-# several ratings of a pair are averaged
-RATED = ("first", "second", "dissimilarity")
-TRIPLETS = ({"first", "second", "odd"}, {"anchor", "near", "far"})  # which others import
-INSTEAD = (
-    "expected ratings of pairs with the columns first, second, dissimilarity and --dissimilarities,"
-    " or a space that was fitted to judgments elsewhere, such as a .npy of (n, d)"
-)
-SHOWN = 100  # characters of the columns of a table
+RATED = ["first", "second", "dissimilarity"]  # columns of people's judgments
 
 CORTEX_VERSION = 1  # raise it when subjects get other voxels
 SIMULATED = "simulated:"  # what the spec of a subject begins with
@@ -63,12 +53,10 @@ SUBJECTS: Mapping[str, float] = {"cortex-1": 0.8, "cortex-2": 0.6, "cortex-3": 0
 
 @dataclass(frozen=True)
 class Content:
-    """The layers of a model, and how they were measured.
+    """The layers of a model, (n, d) or dissimilarities (n, n), and how they were measured.
 
-    layers: one (n, d) matrix each, of dissimilarities (n, n). geometry: which of the two. over:
-    what the measurements were repeated over, "" if they were not. repeats: (r, n, d) of each layer
-    then. names: of the layers, () for numbers. notes: how the file was read, in sentences. covers:
-    the places of the stimuli that have a row each, None for all.
+    repeats: (r, n, d) of each layer, if it was measured several times. notes: how the file was
+    read, in sentences. covers: the places of the stimuli that have a row, None for all.
     """
 
     layers: Sequence[Space]
@@ -109,7 +97,7 @@ def read_content(request: ImportRequest, stimuli: Sequence[str]) -> Content:
         held, covers, notes = _matched(held, request, stimuli, axis)
     notes += held.notes
     is_sorted = len(held.names) > 1 and [*held.names] == natural_order(held.names)
-    if kind_of(path) in UNORDERED and is_sorted and not request.feature_column:
+    if path.suffix.lower() in UNORDERED and is_sorted and not request.feature_column:
         notes.append(
             f"The file keeps no order of its layers, so they are sorted by name, and the last is"
             f" {shown(held.names[-1])}; give their order by --feature-column NAME …."
@@ -141,7 +129,7 @@ def _matched(
         by=by,
         some=bool(request.subset),
         repeated=repeated,
-        remedy=" of the arrays" if held.named_by == THEIRS else remedy,
+        remedy=remedy,
     )
     rows = found.rows.T if repeated else found.rows[:, 0]
     layers = [np.take(layer, rows, axis) for layer in held.layers]
@@ -223,8 +211,8 @@ def read_repeats(path: Path, columns: Columns = EVERY, over: Over = "trials") ->
 
 
 def _narrowed(array: np.ndarray, over: Over, path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return repeats as float32. A unit is a column: over trials the same in each, so that what
-    differs between trials stays; over subjects one of its own.
+    """Return repeats as float32; over trials, columns are centered together, so that differences
+    between trials stay.
     """
     if array.ndim == 2:
         return narrowed(array, path)
@@ -311,57 +299,51 @@ def checked(matrix: np.ndarray, path: Path) -> tuple[Matrix, tuple[str, ...]]:
 
 
 def read_ratings(path: Path, stimuli: Sequence[str]) -> Features:
-    """Return the mean rated dissimilarity of every two stimuli, whatever their order, of those that
-    were rated; their ids are the rows'.
+    """Return the mean rated dissimilarity of every two stimuli that were rated; their ids are the
+    rows'. A stimulus is named by its id in the dataset, or by its place from 0.
 
-    Raises FeatureError for another table, an unknown stimulus, a value that is no number, and if a
-    pair of those was not rated.
+    Raise FeatureError for another table, an unknown stimulus, a value that is no number, and if a
+    pair was not rated.
     """
     wanted = ", ".join(RATED)
     file = UserFile(path, f"a CSV in UTF-8 with the columns {wanted}", FeatureError, most=TEXT)
     header, rows = csv_rows(file)
-    if twice := [name for name, count in Counter(header).items() if count > 1]:
-        raise FeatureError(f"{path} has several columns named {shown(twice[0])}; keep one")
-    if any(columns <= {*header} for columns in TRIPLETS):
-        raise FeatureError(f"{path} holds judgments of triplets, which are not read; {INSTEAD}")
     if not {*RATED} <= {*header} or not rows:
-        content = f"{len(rows)} rows of {', '.join(header[:6])[:SHOWN] or 'no columns'}"
-        raise FeatureError(f"{path} has {content}; expected rows with the columns {wanted}")
-    table = pd.DataFrame(rows, columns=header, dtype="str")
+        raise FeatureError(
+            f"{path} has {len(rows)} rows of {', '.join(header[:6]) or 'no columns'}; expected"
+            f" rows with the columns {wanted}"
+        )
+    table = pd.DataFrame(rows, columns=header, dtype="str")[RATED]
     named = table[["first", "second"]].apply(lambda column: column.str.strip())
     known = named.isin(stimuli).to_numpy().any()
     if start := "" if known else from_1(named.to_numpy().ravel(), len(stimuli)):
         raise FeatureError(f"{path} names stimuli by numbers; {start}")
-    numbers = {str(index): index for index in range(len(stimuli))}
-    places = numbers | {name: index for index, name in enumerate(stimuli)}
+    places = {str(index): index for index in range(len(stimuli))}
+    places |= {name: index for index, name in enumerate(stimuli)}
     found = named.apply(lambda column: column.map(places))
-    if found.isna().to_numpy().any():
-        row, column = np.argwhere(found.isna().to_numpy())[0]
+    values = pd.to_numeric(table["dissimilarity"], errors="coerce")
+    wrong = found.isna().any(axis=1) | ~np.isfinite(values)
+    if wrong.any():
+        row = int(wrong.argmax())
+        cells = ", ".join(shown(cell) for cell in table.iloc[row])
         raise FeatureError(
-            f"row {row + 1} of {path} names {shown(named.iloc[row, column])}; expected a stimulus"
-            f" of the dataset, such as {stimuli[0]!r}, or its place from 0 to {len(stimuli) - 1}"
+            f"row {row + 1} of {path} has {cells}; expected two stimuli of the dataset, such as"
+            f" {stimuli[0]!r}, or their places from 0 to {len(stimuli) - 1}, and a number"
         )
-    pairs = np.sort(found.to_numpy(np.int64), axis=1)
-    values = pd.to_numeric(table["dissimilarity"], errors="coerce").to_numpy(np.float64)
-    if len(wrong := np.flatnonzero(~np.isfinite(values))):
-        raise FeatureError(
-            f"row {wrong[0] + 1} of {path} has dissimilarity"
-            f" {shown(table['dissimilarity'].iloc[wrong[0]])}; expected a number"
-        )
-    rated, pairs = np.unique(pairs, return_inverse=True)
-    pairs, n = pairs.reshape(-1, 2), len(rated)
-    total, times = np.zeros((n, n)), np.zeros((n, n))
-    np.add.at(total, tuple(pairs.T), values)
-    np.add.at(times, tuple(pairs.T), 1)
-    unrated = np.argwhere((times == 0) & np.triu(np.ones((n, n), dtype=bool), 1))
+    pairs = pd.DataFrame(np.sort(found.to_numpy(np.int64), axis=1), columns=["i", "j"])
+    rated = np.unique(pairs)
     ids = [stimuli[place] for place in rated]
+    mean = values.groupby([pairs["i"], pairs["j"]]).mean().unstack()
+    half = mean.reindex(index=rated, columns=rated).to_numpy()
+    unrated = np.argwhere(np.isnan(half) & np.triu(np.ones(half.shape, dtype=bool), 1))
     if len(unrated):
+        first, second = unrated[0]
         raise FeatureError(
-            f"{path} has no rating of {len(unrated)} of {n * (n - 1) // 2} pairs, such as"
-            f" {ids[unrated[0][0]]!r} and {ids[unrated[0][1]]!r}; expected each pair at least once"
+            f"{path} has no rating of {len(unrated)} of {len(ids) * (len(ids) - 1) // 2} pairs,"
+            f" such as {ids[first]!r} and {ids[second]!r}; expected each pair at least once"
         )
-    mean = np.divide(total, times, out=np.zeros((n, n)), where=times > 0)
-    matrix, changed = checked(mean + np.triu(mean, 1).T, path)
+    half = np.nan_to_num(half)
+    matrix, changed = checked(half + np.triu(half, 1).T, path)
     return Features([matrix], (), ids, "first and second", changed=changed)
 
 

@@ -109,9 +109,9 @@ class ImportRequest:
     command: ClassVar[str] = "import"
 
     file: str = argument(
-        help=".npy .npz .safetensors .pt .h5 .mat .parquet .csv .tsv .txt, also .gz; or a"
-        " table of models, .csv with a row for each: file, and these options as columns; other"
-        " columns of numbers are own scores",
+        help=".npy .npz .safetensors .pt .h5 .mat .parquet .csv; or a table of models, .csv with a"
+        " row for each: file, and these options as columns; other columns of numbers are own"
+        " scores",
         label="Feature file",
         metavar="FILE",
     )

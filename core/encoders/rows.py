@@ -24,25 +24,21 @@ ENDING = re.compile(
 Naming = Callable[[str], str]
 
 
-def _folded(naming: Naming) -> Naming:
-    return lambda name: naming(unicodedata.normalize("NFC", name.strip()).casefold())
-
-
-# ways to name a stimulus, the strictest first; each again whatever the case of letters
+# ways to name a stimulus, the strictest first: its id, the name of its file, that without its
+# ending, without leading zeros, and without regard to case
 NAMINGS: tuple[Naming, ...] = (
     str,
     lambda name: name.replace("\\", "/").rpartition("/")[2],
     lambda name: ENDING.sub("", NAMINGS[1](name)),
     lambda name: re.sub(r"^0+(?=.)", "", NAMINGS[2](name)),
+    lambda name: NAMINGS[3](unicodedata.normalize("NFC", name.strip()).casefold()),
 )
-NAMINGS = (*NAMINGS, *map(_folded, NAMINGS))
 
 
 @dataclass(frozen=True)
 class Rows:
-    """rows: of a file, for each stimulus that has any, as often as it has. stimuli: the places of
-    these in the dataset. strange: the ids that are of none. by_place: whether ids are places in the
-    dataset, from 0.
+    """rows: of a file, for each stimulus that has any. stimuli: the places of these in the dataset.
+    strange: ids that name no stimulus. by_place: whether ids are places in the dataset, from 0.
     """
 
     rows: Int64[np.ndarray, "n times"]
@@ -59,8 +55,9 @@ def _namings(stimuli: tuple[str, ...]) -> list[tuple[Naming, dict[str, int]]]:
 
 
 def places_of(ids: Sequence[str], stimuli: Sequence[str]) -> tuple[list[int], bool]:
-    """Return the place in the dataset of what each id names, −1 of nothing, and whether the ids are
-    such places themselves: whole numbers of which one is 0, and none names a stimulus.
+    """Return the place in the dataset of the stimulus that each id names, −1 if there is none, and
+    whether the ids are such places themselves: whole numbers of which one is 0, and none names a
+    stimulus.
     """
     best, most, ways = [-1] * len(ids), 0, _namings(tuple(stimuli))
     if len(ways) == len(NAMINGS):  # what the last does not find, none does
@@ -90,15 +87,13 @@ def rows_of(
     repeated: bool = False,
     remedy: str = "",
 ) -> Rows:
-    """Return the rows of each stimulus.
+    """Return the rows of each stimulus, by the ids of the rows and of the stimuli (see NAMINGS),
+    else by places (see `places_of`).
 
-    ids: of the rows. stimuli: theirs, in the dataset's order. They are compared as they are, then
-    as names of files without folders, without endings, without leading zeros, then so whatever the
-    case; else as places, see `places_of`. file, by: for messages. some: whether stimuli may have no
-    row. repeated: whether each may have several, equally many. remedy: what else can be done about
-    ids that do not fit, in an import. Raises FeatureError for an empty id, for stimuli without a
-    row, for ids of more rows than they may have, for numbers that count on past the stimuli or from
-    1, and if no id is that of a stimulus.
+    file, by: for messages. some: whether stimuli may have no row. repeated: whether each may have
+    several, equally many. remedy: what else can be done about ids that do not fit. Raise
+    FeatureError for an empty id, missing or further rows of a stimulus, for numbers that count
+    past the stimuli or from 1, and if no id is that of a stimulus.
     """
     if "" in ids:
         raise FeatureError(
@@ -136,7 +131,7 @@ def rows_of(
         raise FeatureError(
             f"{file} names its rows by {by}: {'; '.join(said)}; expected"
             f" {'equally many rows' if repeated else 'one row'} for each of the"
-            f" {len(stimuli):,} stimuli{others}. Mend the ids{remedy}{start and f'; {start}'}"
+            f" {len(stimuli):,} stimuli{others}. Correct the ids{remedy}{start and f'; {start}'}"
         )
     covered = [place for place, rows in enumerate(places) if rows]
     return Rows(

@@ -3,40 +3,34 @@
     file,title,modality,family,parameters,seed,ImageNet (%)
     small.npy,Small,vision,ViT,22000000,0,71.2
 
-Columns are the options of `platoscope import`; any other column of numbers is an own score, which
-its head may give a unit. What the command itself says holds for every row that says nothing else.
+Columns are the options of `platoscope import`; any other column of numbers is an own score.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 
-from core.encoders.arrays import ENDINGS, PACKED
+from core.encoders.arrays import ENDINGS
 from core.encoders.requests import ImportRequest
 from core.errors import InputError
-from core.files.texts import find_mark
+from core.files.texts import csv_rows
 from core.files.userfile import SHEET, UserFile, shown
 from core.options import Option, build, options_of, values_of
 
 FILE, COMPETENCE = "file", "competence"
 OPTIONS = {one.name: one for one in options_of(ImportRequest)}
-ALIASES = {"model": "name", "path": FILE, "features": FILE, "params": "parameters"}
-NOTHING = ("", "nan", "na", "n/a", "none", "-", "—", "?")
-UNITS = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "g": 10**9}
+NOTHING = ("", "nan", "na", "n/a", "none", "-")
 YES, NO = ("true", "yes", "1"), ("false", "no", "0")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*%?", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Zoo:
-    """The rows of a table by their line: what is to be imported, or the mistake in them. scores:
-    the columns that are own scores; left_out: those without a number.
+    """The rows of a table by their number from 1: what is to be imported, or the mistake in them.
+    scores: the columns that are own scores; left_out: those without a number.
     """
 
     rows: Mapping[int, ImportRequest | InputError]
@@ -46,57 +40,33 @@ class Zoo:
 
 def read_zoo(request: ImportRequest) -> Zoo | None:
     """Return the models of a table, None if the file is none: it has no column of files of
-    features. Raises InputError for a file that cannot be read.
+    features. Raise InputError for a file that cannot be read.
     """
     path = Path(request.file)
-    if path.suffix.lower() not in (".csv", ".tsv", ".txt"):
+    if path.suffix.lower() != ".csv":
         return None
     file = UserFile(path, "a table of models or of features", InputError)
-    if file.size > SHEET:
+    if file.size > SHEET or FILE not in file.text().partition("\n")[0].lower():
         return None
-    try:
-        lines = _lines(file.text())
-    except csv.Error:
-        return None  # a table of features has a reader of its own
-    first = next(iter(lines.values()), {})
-    if not any(Path(row.get(FILE, "")).suffix.lower() in ENDINGS for row in lines.values()):
+    header, cells = csv_rows(file)
+    columns = [re.sub(r"[ -]+", "_", name.strip().lower()) for name in header]
+    names = [one if one in OPTIONS else name for one, name in zip(columns, header, strict=True)]
+    lines = [dict(zip(names, map(str.strip, row), strict=True)) for row in cells]
+    if not any(Path(row.get(FILE, "")).suffix.lower() in ENDINGS for row in lines):
         return None
-    others = [name for name in first if name not in OPTIONS]
-    told = {name: [row[name] for row in lines.values()] for name in others}
-    scores = tuple(name for name in others if any(map(_NUMBER.fullmatch, told[name])))
-    left_out = tuple(name for name in others if name not in scores)
+    others = [name for name in names if name and name not in OPTIONS]
+    scores = tuple(name for name in others if any(_NUMBER.fullmatch(row[name]) for row in lines))
     rows: dict[int, ImportRequest | InputError] = {}
-    names: dict[str, int] = {}
-    for line, row in lines.items():
+    taken: dict[str, int] = {}
+    for number, row in enumerate(lines, start=1):
         try:
             one = _request(row, request, scores)
-            if one.name in names:
-                raise InputError(f"{one.name!r} is the name of line {names[one.name]}; change one")
-            rows[line], names[one.name] = one, line
+            if one.name in taken:
+                raise InputError(f"{one.name!r} is the name of row {taken[one.name]}; change one")
+            rows[number], taken[one.name] = one, number
         except InputError as error:
-            rows[line] = error
-    return Zoo(rows, scores, left_out)
-
-
-def _lines(text: str) -> dict[int, dict[str, str]]:
-    """Return the rows that hold anything, by the line in which they end, cells by column."""
-    reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=find_mark(text) or ",", skipinitialspace=True
-    )
-    columns: list[str] = []
-    lines: dict[int, dict[str, str]] = {}
-    for cells in reader:
-        if columns and any(cell.strip() for cell in cells):
-            padded = [*cells, *[""] * len(columns)][: len(columns)]
-            lines[reader.line_num] = {
-                name: cell.strip() for name, cell in zip(columns, padded, strict=True) if name
-            }
-        elif not columns:
-            for cell in cells:  # an option, else what it is called
-                name = re.sub(r"[ -]+", "_", cell.strip().lower())
-                name = ALIASES.get(name, name)
-                columns.append(name if name in OPTIONS else cell.strip())
-    return lines
+            rows[number] = error
+    return Zoo(rows, scores, tuple(name for name in others if name not in scores))
 
 
 def _request(
@@ -104,7 +74,7 @@ def _request(
 ) -> ImportRequest:
     said = {name: text for name, text in row.items() if text.lower() not in NOTHING}
     if FILE not in said:
-        raise InputError("no file is named; give the place of its features")
+        raise InputError("no file is named; give the path of its features")
     values = values_of(request) | {
         name: _value(OPTIONS[name], text) for name, text in said.items() if name in OPTIONS
     }
@@ -119,21 +89,11 @@ def _request(
 
 
 def name_of(file: str) -> str:
-    return safe(Path(file.removesuffix(PACKED)).stem)
+    return safe(Path(file).stem)
 
 
 def safe(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._~-]+", "-", name).strip(".-")
-
-
-def _whole(text: str) -> str:
-    """Return a whole number as digits: of 22.0, as pandas writes it next to gaps, 22M and 1.5e8."""
-    number, unit = (text[:-1], text[-1].lower()) if text[-1:].isalpha() else (text, "")
-    try:
-        value = Decimal(number) * UNITS[unit]
-        return f"{int(value)}" if value == int(value) else text
-    except (ArithmeticError, KeyError, ValueError):
-        return text
 
 
 def _value(one: Option, text: str) -> object:
@@ -146,8 +106,8 @@ def _value(one: Option, text: str) -> object:
             raise InputError(f"{one.name} is {shown(text)}; expected yes or no")
         return text.lower() in YES
     if one.range:
-        try:
-            return one.range.read(_whole(text) if one.range.whole else text)
+        try:  # pandas writes whole numbers next to gaps as 22.0
+            return one.range.read(text.removesuffix(".0") if one.range.whole else text)
         except InputError as error:
             raise InputError(f"{one.name}: {error}") from error
     return text

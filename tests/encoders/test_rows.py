@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,11 +32,8 @@ LISTS = pd.DataFrame({"image": IDS, "embedding": list(MIXED)})
 NAMES = ("conv1", "layer1", "layer10", "layer4", "avgpool", "fc")
 LAYERS = {name: np.full((N, 2), place, np.float32) for place, name in enumerate(NAMES)}
 SORTED = {name: LAYERS[name] for name in ("avgpool", "conv1", "fc", "layer1", "layer4", "layer10")}
-ROWS = dict(zip(STEMS, MIXED, strict=True))
-DIMENSIONS, SIX, TWOS = pd.DataFrame(RIGHT, columns=DIMS), np.eye(N, 6), range(0, N, 2)
+DIMENSIONS, SIX = pd.DataFrame(RIGHT, columns=DIMS), np.eye(N, 6)
 CELLS = [",".join(map(str, row)) for row in RIGHT.tolist()]
-TWO, TWICE = {"a": RIGHT, "b": RIGHT}, {"layer 0": RIGHT, "layer 1": RIGHT}
-GRID = {f"{layer}/{stimulus}": row for layer in TWO for stimulus, row in ROWS.items()}
 
 Write = Callable[[Path], object]
 
@@ -50,27 +46,12 @@ def npz(**arrays: Any) -> Write:
     return lambda path: np.savez(path, **arrays)
 
 
-def npy(array: np.ndarray, names: Sequence[str] = ()) -> Write:
-    return listed(lambda path: np.save(path, array), names)
-
-
-def listed(write: Write, names: Sequence[str]) -> Write:
-    """Write file_names.txt next to what thingsvision writes."""
-
-    def both(path: Path) -> None:
-        write(path)
-        if names:
-            (path.parent / "file_names.txt").write_text("\n".join(names))
-
-    return both
+def npy(array: np.ndarray) -> Write:
+    return lambda path: np.save(path, array)
 
 
 def csv(frame: pd.DataFrame, **how: Any) -> Write:
     return lambda path: frame.to_csv(path, **how)
-
-
-def txt(array: np.ndarray, mark: str = " ", head: str = "") -> Write:
-    return lambda path: np.savetxt(path, array, delimiter=mark, header=head)
 
 
 def lines(head: str, rows: Iterable[str]) -> Write:
@@ -104,25 +85,6 @@ def new_mat(path: Path) -> None:
             )
             text.attrs["MATLAB_class"] = np.bytes_("char")
             cells[0, place] = text.ref
-
-
-def packed(write: Write) -> Write:
-    def both(path: Path) -> None:
-        write(path.with_suffix(""))
-        path.write_bytes(gzip.compress(path.with_suffix("").read_bytes()))
-
-    return both
-
-
-def split(end: int) -> Write:
-    """Write rows as thingsvision does, in two files: up to `end`, and from 5 on."""
-
-    def both(path: Path) -> None:
-        path.with_name("file_names.txt").write_text("\n".join(IDS))
-        np.save(path.with_name(f"features_0-{end}.npy"), MIXED[:end])
-        np.save(path, MIXED[5:])
-
-    return both
 
 
 def linked(path: Path) -> None:
@@ -167,7 +129,6 @@ def cut(path: Path) -> None:
 
 
 OF_PANDAS = {"df/axis0": np.array(DIMS, "S"), "df/axis1": np.array(IDS, "S")}
-TABLE = np.array([*zip(IDS, MIXED, strict=True)], [("index", "S20"), ("values_block_0", "f4", D)])
 RSA = {
     "measurements": MIXED,
     "obs_descriptors/index": np.arange(N),
@@ -188,11 +149,11 @@ ZOO: list[tuple[str, str, Write, dict[str, Any], dict[str, np.ndarray] | str | N
     ("labels, too", ".parquet", FRAME.assign(id=IDS, label=7 * ORDER).to_parquet, {}, None),
     *[
         (f"texts called {name}", ".parquet", FRAME.assign(**{name: IDS}).to_parquet, {}, None)
-        for name in ("image_path", "Image Name", "filepath", "uuid", "nsdId", "caption", "other")
+        for name in ("image_path", "Image Name", "filepath", "uuid", "nsdId", "other")
     ],
     *[
         (f"numbers called {name}", ".parquet", FRAME.assign(**{name: ORDER}).to_parquet, {}, None)
-        for name in ("idx", "cocoid", "image_number", "other")
+        for name in ("idx", "cocoid", "image_number")
     ],
     *[
         (
@@ -202,44 +163,23 @@ ZOO: list[tuple[str, str, Write, dict[str, Any], dict[str, np.ndarray] | str | N
             {},
             None,
         )
-        for name in ("label_id", "classes", "subject", "session", "targetId")
+        for name in ("classes", "subject")
     ],
     ("categories", ".parquet", FRAME.assign(x=pd.Categorical(IDS)).to_parquet, {}, None),
     ("floats", ".parquet", FRAME.assign(id=ORDER.astype(float)).to_parquet, {}, None),
-    ("mixed index", ".parquet", FRAME.assign(pic=IDS).set_axis(ORDER[::-1]).to_parquet, {}, None),
     ("classes", ".parquet", FRAME.assign(name=["a", "b"] * 4, pic=IDS).to_parquet, {}, None),
     ("large letters", ".csv", csv(FRAME.set_axis([one.upper() for one in IDS])), {}, None),
     ("named index, csv", ".csv", csv(FRAME.set_axis(IDS).rename_axis("pic")), {}, None),
     ("its numbers", ".csv", csv(FRAME.set_axis(ORDER).rename_axis("pic")), {}, None),
-    ("csv of R", ".txt", csv(FRAME.set_axis(IDS), sep=" ", index_label=False, quoting=2), {}, None),
-    ("commas at the end", ".csv", lines(",".join(DIMS), (f"{each}," for each in CELLS)), {}, None),
-    ("no header, either", ".csv", lines("", (f"{each}," for each in CELLS)), {}, None),
-    ("comments", ".csv", lines(f"# a\n\n# b\n\n{','.join(DIMS)}", CELLS), {}, None),
-    ("decimal commas", ".csv", csv(FRAME.set_axis(IDS), sep=";", decimal=","), {}, None),
-    ("lists as texts", ".csv", csv(LISTS.assign(embedding=MIXED.tolist()), index=False), {}, None),
     ("csv", ".csv", csv(FRAME.assign(image=IDS), index=False), {}, None),
     ("csv with an index", ".csv", csv(FRAME.set_axis(IDS)), {}, None),
     ("csv of Excel", ".csv", csv(FRAME.assign(id=IDS), sep=";", index=False), {}, None),
     ("csv with a BOM", ".csv", csv(FRAME.assign(id=IDS), encoding="utf-8-sig"), {}, None),
-    ("tsv", ".tsv", csv(FRAME.assign(id=IDS), sep="\t", index=False), {}, None),
-    ("csv without a header", ".csv", txt(RIGHT, ","), {}, None),
-    ("csv of ids, no header", ".csv", csv(FRAME.set_axis(IDS), header=False), {}, None),
-    ("csv of pandas' columns", ".csv", csv(pd.DataFrame(RIGHT), index=False), {}, None),
     ("index, pandas' columns", ".csv", csv(pd.DataFrame(MIXED, IDS)), {}, None),
-    ("txt of spaces", ".txt", txt(RIGHT), {}, None),
-    ("txt of commas", ".txt", txt(RIGHT, ", ", "of a model"), {}, None),
-    ("txt of ids", ".txt", csv(FRAME.set_axis(IDS), sep=" ", header=False), {}, None),
-    ("thingsvision, txt", ".txt", listed(txt(MIXED), IDS), {}, None),
-    ("thingsvision, npy", ".npy", npy(MIXED, IDS), {}, None),
-    ("its list left out", ".npy", npy(RIGHT, IDS), {"drop": ("file_names.txt",)}, None),
-    ("thingsvision, hdf5", ".hdf5", listed(h5({"features": MIXED}), IDS), {}, None),
-    ("thingsvision, mat", ".mat", mat(**ROWS), {}, None),
     ("npz", ".npz", npz(feats=MIXED, ids=np.array(IDS)), {}, None),
     ("npz of bytes", ".npz", npz(a=MIXED, ids=np.array(IDS, "S")), {}, None),
     ("npz and labels", ".npz", npz(x=MIXED, stimuli=IDS, labels=ORDER), {}, None),
     ("image_ids of npz", ".npz", npz(x=MIXED, image_ids=ORDER), {}, None),
-    ("npz of layers per stimulus", ".npz", npz(**{k: [v, v] for k, v in ROWS.items()}), {}, TWICE),
-    ("npz of one per stimulus", ".npz", npz(**ROWS), {}, None),
     ("npz of layers", ".npz", npz(**LAYERS), {}, LAYERS),
     (
         "npz of chosen layers",
@@ -252,16 +192,6 @@ ZOO: list[tuple[str, str, Write, dict[str, Any], dict[str, np.ndarray] | str | N
     ("pth of arrays", ".pth", pt({"x": MIXED, "id": ORDER, "n": np.int64(3)}), {}, None),
     ("pt in groups", ".pt", pt({"m": {"x": torch.tensor(MIXED)}, "ids": IDS}), {}, None),
     ("pt of groups", ".pt", pt({"a": {"ids": IDS}, "b": {"x": MIXED, "labels": SIX}}), {}, None),
-    ("pt of pairs", ".pt", pt([*zip(IDS, torch.from_numpy(MIXED), strict=True)]), {}, None),
-    ("pt of records", ".pt", pt([{"id": k, "x": ROWS[k][None]} for k in ROWS]), {}, None),
-    (
-        "pt of a loader",
-        ".pt",
-        pt([(ORDER[at : at + 2], MIXED[at : at + 2]) for at in TWOS]),
-        {},
-        None,
-    ),
-    ("pt of lists", ".pt", pt([{"id": k, "x": ROWS[k].tolist()} for k in ROWS]), {}, None),
     (
         "pt of a list of layers",
         ".pt",
@@ -269,33 +199,15 @@ ZOO: list[tuple[str, str, Write, dict[str, Any], dict[str, np.ndarray] | str | N
         {},
         {"0": RIGHT, "1": RIGHT},
     ),
-    ("pt of layers by stimulus", ".pt", pt([{"a": row, "b": row} for row in RIGHT]), {}, TWO),
-    ("pt of equal batches", ".pt", pt([*torch.from_numpy(RIGHT).split(2)]), {}, None),
-    ("pt of layers in batches", ".pt", pt({"a": [RIGHT[:4], RIGHT[4:]], "b": RIGHT}), {}, TWO),
-    ("pt of one per stimulus", ".pt", pt({k: torch.tensor(v) for k, v in ROWS.items()}), {}, None),
-    ("pt of rows", ".pt", pt(list(torch.from_numpy(RIGHT))), {}, None),
-    ("pt of batches", ".pt", pt([*torch.from_numpy(RIGHT).split(3)]), {}, None),
     ("pt of layers", ".pt", pt(LAYERS), {}, LAYERS),
-    ("sparse pt", ".pt", pt(torch.from_numpy(RIGHT).to_sparse()), {}, None),
     ("pt of yes and no", ".pt", pt({"x": torch.tensor(RIGHT > 0)}), {}, {"x": RIGHT > 0}),
     ("h5", ".h5", h5({"x": MIXED, "ids": IDS, "labels": ORDER, "n": 3}), {}, None),
     ("h5 of bytes", ".h5", h5({"x": MIXED, "y/image": np.array(IDS, "S")}), {}, None),
     ("packed h5", ".h5", h5({"x": RIGHT.astype(">f8")}, compression="gzip"), {}, None),
-    ("h5 of one per stimulus", ".h5", h5({f"{k}.jpg": v for k, v in ROWS.items()}), {}, None),
-    ("h5 in folders", ".h5", h5(dict(zip(IDS, MIXED, strict=True))), {}, None),
-    ("h5 of stimuli in layers", ".h5", h5(GRID), {}, TWO),
-    (
-        "h5 of layers in stimuli",
-        ".h5",
-        h5({"/".join(name.split("/")[::-1]): each for name, each in GRID.items()}),
-        {},
-        TWO,
-    ),
     ("stim_names of h5", ".h5", h5({"x": MIXED, "stim_names": np.array(IDS, "S")}), {}, None),
     ("h5 of layers", ".h5", h5(LAYERS), {}, SORTED),
     ("h5 of layers in order", ".hdf5", h5(LAYERS, order=True), {}, LAYERS),
     ("h5 of pandas", ".h5", h5({**OF_PANDAS, "df/block0_values": MIXED}), {}, None),
-    ("h5 of PyTables", ".h5", h5({"df/table": TABLE}), {}, None),
     ("h5 of rsatoolbox", ".h5", h5(RSA), {}, None),
     ("mat", ".mat", mat(x=MIXED, ids=np.array(IDS, object), label=ORDER, n=3.0), {}, None),
     ("mat of places", ".mat", mat(x=MIXED, id=ORDER[:, None].astype(float)), {}, None),
@@ -304,13 +216,7 @@ ZOO: list[tuple[str, str, Write, dict[str, Any], dict[str, np.ndarray] | str | N
     ("mat of layers", ".mat", mat(**LAYERS), {}, LAYERS),
     ("mat of v7.3", ".mat", new_mat, {}, None),
     ("pt of before 1.6", ".pt", pt({"x": RIGHT}, _use_new_zipfile_serialization=False), {}, None),
-    ("packed npy", ".npy.gz", packed(npy(MIXED, IDS)), {}, None),
-    ("packed csv", ".csv.gz", packed(csv(FRAME.set_axis(IDS))), {}, None),
-    ("no gzip", ".npy.gz", lambda path: path.write_bytes(b"\x1f\x8b"), {}, "cannot be read"),
-    ("thingsvision, parts", "_5-8.npy", split(5), {}, None),
-    ("a part is missing", "_5-8.npy", split(4), {}, "rows from 4 to 5"),
-    ("nwb", ".nwb", lambda path: path.write_bytes(b""), {}, "responses by numpy.save"),
-    ("pickle", ".pkl", lambda path: path.write_bytes(b""), {}, "could run code"),
+    ("pickle", ".pkl", lambda path: path.write_bytes(b""), {}, "of no known kind"),
     ("maps", ".npy", npy(np.zeros((N, 3, 2, 2))), {}, "save the mean over both"),
     ("transposed", ".npy", npy(RIGHT.T), {}, "save it transposed"),
     ("layers first", ".npy", npy(np.zeros((3, N, D))), {}, "moveaxis"),
@@ -319,18 +225,14 @@ ZOO: list[tuple[str, str, Write, dict[str, Any], dict[str, np.ndarray] | str | N
     ("none", ".parquet", FRAME.assign(id=[*IDS[:7], None]).to_parquet, {}, "empty in row 8"),
     ("NaN", ".npz", npz(x=MIXED, id=[*ORDER[:7], np.nan]), {}, "empty in row 8"),
     ("too few", ".npz", npz(x=MIXED, ids=IDS[:7]), {}, "ids of its 8 rows"),
-    ("too few, not called ids", ".npz", npz(x=MIXED, z=IDS[:7]), {}, "ids of its 8 rows"),
-    ("too few in a list", ".npy", npy(MIXED, IDS[:7]), {}, "has 7 names"),
     ("of no stimulus", ".csv", csv(FRAME.assign(id=DIMS[0]), index=False), {}, "of no stimulus"),
     ("from 1", ".parquet", FRAME.assign(row=ORDER + 1).to_parquet, {}, "take 1 off"),
-    ("from 1, some", ".npz", npz(x=MIXED, i=ORDER + 1, id=ORDER + 1), {"subset": "s"}, "1 off"),
     ("two", ".parquet", FRAME.assign(id=IDS, image=IDS[::-1]).to_parquet, {}, "otherwise by"),
     ("a count", ".csv", csv(FRAME.set_axis(ORDER * 9 + 99).rename_axis("z")), {}, "another whole"),
     ("a bad cell", ".csv", csv(FRAME.assign(f1=["x", *MIXED[1:, 1]])), {}, "'x' in row 1"),
     ("an empty cell", ".csv", csv(FRAME.assign(f1=[None, *MIXED[1:, 1]])), {}, "'' in row 1"),
-    ("a list cut", ".csv", csv(LISTS.assign(embedding="[0.1 ... 0.2]")), {}, r"0\.2\]' in row 1"),
-    ("short header", ".csv", lines("id,f0", CELLS), {}, "2 names in its header and 5 fields"),
-    ("over time", ".h5", h5({**RSA, "time_descriptors/time": [0.0]}), {}, "over time"),
+    ("short header", ".csv", lines("id,f0", CELLS), {}, "2 names in its header and more fields"),
+    ("no header", ".csv", lines(CELLS[0], CELLS[1:]), {}, "has no header"),
     ("link to another file", ".h5", linked, {}, "in another file"),
     ("bytes of another file", ".h5", raw, {}, "in another file"),
     ("map of another file", ".h5", mapped, {}, "in another file"),
@@ -341,8 +243,17 @@ ZOO: list[tuple[str, str, Write, dict[str, Any], dict[str, np.ndarray] | str | N
     ("no mat", ".mat", lambda path: path.write_bytes(bytes(range(256)) * 9), {}, "cannot be read"),
 ]
 SAMPLE = (
-    *("index of texts", "texts called other", "numbers called idx", "left out label_id"),
-    *("csv of R", "npz of layers", "pt of pairs", "h5", "mat", "no id", "a bad cell", "from 1"),
+    *("index of texts", "texts called other", "numbers called idx", "left out subject"),
+    *(
+        "csv of Excel",
+        "npz of layers",
+        "pt in groups",
+        "h5",
+        "mat",
+        "no id",
+        "a bad cell",
+        "from 1",
+    ),
 )
 
 
@@ -420,12 +331,7 @@ TWICE, APART = np.stack([WIDE, WIDE]), np.array([[[1e9]], [[2e9]]])
         (WIDE * 1e200, {}, WIDE, "rescaled"),
         (WIDE * 1e-60 + 1e-52, {}, WIDE, "rescaled and centered"),
         (FEW, {}, FEW, "centered"),
-        *(
-            ((WIDE * 100).astype(kind) + np.array(2_000_000_000, kind), {}, None, "centered")
-            for kind in ("i4", "i8")
-        ),
-        ((WIDE * 100 + 2e9).astype("u4"), {}, None, "centered"),
-        ((WIDE * 100).astype("i8") + 10**18, {}, None, "centered"),
+        ((WIDE * 100).astype("i8") + 2_000_000_000, {}, None, "centered"),
         (np.full((N, D), 5.0) + 1e-16 * WIDE, {}, None, ""),  # float64's own rounding
         (TWICE + 1e9, TRIALS, WIDE, "centered"),
         (TWICE * 1e50, TRIALS, WIDE, "rescaled"),
@@ -492,13 +398,6 @@ def test_words_that_mean_nothing_elsewhere_are_ids(tmp_path: Path) -> None:
     assert opened(tmp_path / "x.csv", words).layers[0] == pytest.approx(RIGHT)
 
 
-def test_a_list_of_files_is_of_thingsvision_s_features_alone(tmp_path: Path) -> None:
-    npy(MIXED, IDS)(tmp_path / "features.npy")
-    np.save(tmp_path / "other.npy", RIGHT)
-    for name in ("features", "other"):
-        assert opened(tmp_path / f"{name}.npy").layers[0] == pytest.approx(RIGHT)
-
-
 @pytest.mark.parametrize(
     ("write", "said"),
     [
@@ -515,12 +414,10 @@ def test_notes_say_what_is_a_place_and_what_keeps_no_order(tmp_path: Path, write
 
 
 def test_a_table_of_models_may_begin_with_any_row(tmp_path: Path) -> None:
-    sizes = {"22M": 22_000_000, "1.5e8": 150_000_000, "22.0": 22, "7b": 7_000_000_000}
-    rows = [f"m{place}.npy,{size}" for place, size in enumerate(sizes)]
-    lines("file,params", ["gone,", *rows])(tmp_path / "x.csv")
+    lines("file,parameters", ["gone,", "a.npy,22000000", "b.npy,22.0"])(tmp_path / "x.csv")
     zoo = read_zoo(ImportRequest(f"{tmp_path / 'x.csv'}", "d", "", "vision"))
     given = [one.facts.parameters for one in zoo.rows.values() if isinstance(one, ImportRequest)]
-    assert given == [None, *sizes.values()]
+    assert given == [None, 22_000_000, 22]
 
 
 @pytest.mark.parametrize(

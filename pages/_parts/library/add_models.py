@@ -20,7 +20,6 @@ from core.embedding.features import check_ready
 from core.embedding.history import Measured, measured, room_for, seconds_for
 from core.encoders.arrays import ENDINGS
 from core.encoders.catalog import spec_of_folder
-from core.encoders.imported import NAMES
 from core.encoders.measured import read_content
 from core.encoders.outlines import Outline, outline
 from core.encoders.requests import EmbedRequest, ImportRequest, Pooling, Prompt
@@ -347,7 +346,6 @@ def _keep(files: uploads.Files, needed: list[str]) -> Path:
         return keep_file(store_path(), files[0][0], bytes(files[0][1]), needed=needed)
     folder = keep_dataset(store_path(), files, needed=needed)
     found = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in ENDINGS]
-    found = [path for path in found if path.name != NAMES]
     heads = [path for path in found if read_zoo(ImportRequest(str(path)))] or found
     if len(heads) != 1:
         raise InputError(
