@@ -29,8 +29,8 @@ from core.errors import InputError, StimuliError, UnknownNameError
 from core.files.userfile import NOTE, UserFile
 from core.hub.repository import Repository
 from core.progress import Progress
-from core.stimuli.folder import Images, list_members
-from core.stimuli.images import SUFFIXES, Stored, load_image
+from core.stimuli.folder import Images
+from core.stimuli.images import SUFFIXES, Stored, list_members, load_image
 from core.stimuli.table import list_tables, read_table
 
 Limit = int | tuple[int, int]  # samples at most: of all parts, or to learn from and to be tested on
@@ -271,7 +271,7 @@ def _from_table(folder: Path) -> Samples:
                 f" {part!r}; expected an image, its label and, where there is a split, train or"
                 " test"
             )
-        parts[part].append(Sample(images.find(str(image)), numbers[str(label)]))
+        parts[part].append(Sample(Stored(images.find(str(image))), numbers[str(label)]))
     return Samples(**parts)
 
 

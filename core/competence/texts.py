@@ -157,6 +157,5 @@ _READERS: Mapping[str, Callable[[UserFile], Iterator[str]]] = {
     ".jsonl": _read_jsonl,
     ".parquet": _read_parquet,
     ".csv": _read_captions,
-    ".tsv": _read_captions,
     ".json": _read_captions,
 }

@@ -29,8 +29,8 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*%?", re.ASCII)
 
 @dataclass(frozen=True)
 class Zoo:
-    """The rows of a table by their number from 1: what is to be imported, or the mistake in them.
-    scores: the columns that are own scores; left_out: those without a number.
+    """The rows of a table by their line: what is to be imported, or the mistake in them. scores:
+    the columns that are own scores; left_out: those without a number.
     """
 
     rows: Mapping[int, ImportRequest | InputError]
@@ -58,14 +58,14 @@ def read_zoo(request: ImportRequest) -> Zoo | None:
     scores = tuple(name for name in others if any(_NUMBER.fullmatch(row[name]) for row in lines))
     rows: dict[int, ImportRequest | InputError] = {}
     taken: dict[str, int] = {}
-    for number, row in enumerate(lines, start=1):
+    for line, row in enumerate(lines, start=2):
         try:
             one = _request(row, request, scores)
             if one.name in taken:
-                raise InputError(f"{one.name!r} is the name of row {taken[one.name]}; change one")
-            rows[number], taken[one.name] = one, number
+                raise InputError(f"{one.name!r} is the name of line {taken[one.name]}; change one")
+            rows[line], taken[one.name] = one, line
         except InputError as error:
-            rows[number] = error
+            rows[line] = error
     return Zoo(rows, scores, tuple(name for name in others if name not in scores))
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from math import isnan
-from typing import Any
 
 INDEX = "__index_level_"  # how pandas begins the name of a column that is its index
 UNNAMED = re.compile(r"(\d+__)?")  # what follows if it has no name of its own
@@ -37,20 +35,6 @@ def names_rows(name: str) -> bool:
 def is_index(name: str) -> bool:
     """Return whether what is called so may only count rows, as pandas' index does."""
     return name.startswith(INDEX) or leaf(name) == "index"
-
-
-def id_line(lines: Mapping[str, Sequence[Any]]) -> str | None:
-    """Return which of some lines of values names the rows, if any is called so, or if it is alone
-    and of texts: of several one without the same value twice, texts before numbers, an index last.
-    """
-
-    def rank(name: str) -> tuple[bool, bool, bool]:
-        values = [*map(str, lines[name])]
-        unlike, texts = len({*values}) == len(values), not all(map(is_number, values))
-        return unlike, texts, not is_index(name)
-
-    alone = [name for name in lines if len(lines) == 1 and rank(name)[:2] == (True, True)]
-    return max([*filter(names_rows, lines)] or alone, key=rank, default=None)
 
 
 def is_number(text: str) -> bool:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from core.errors import InputError, StimuliError
+from core.errors import InputError
 from core.options import argument, option, options_of, value_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from core.stimuli.folder import FolderDataset
     from core.stimuli.hub import HubDataset
 
 OF_HUB = ("revision", "split", "image_column", "text_column")
 FOREIGN = {  # options that a source does not take
-    "folder": ("revision",),
+    "folder": ("revision", "split"),
     "hub": ("table", "link"),
     "ids": (*OF_HUB, "table", "link", "images_only", "texts_only"),
 }
@@ -33,25 +30,26 @@ class Addition:
     name: str = argument(help="what the store calls the dataset", label="Name", metavar="NAME")
     folder: str = option(
         "",
-        help="images and captions: a table, texts named as the images are, tars or Parquet files",
+        help="images and a table of their captions, or either alone",
         metavar="DIR",
     )
     hub: str = option(
         "",
-        help="a Hugging Face data set, or a preset: wit_1024, flickr30k",
+        help="a Hugging Face data set, a folder of data files in the same form, or a preset:"
+        " wit_1024, flickr30k",
         label="Hub id",
         metavar="ID",
     )
     ids: str = option(
         "",
-        help="ids alone, for features without stimuli: the features' own file (no .pt), a table"
-        " with a column id, a text with one in each line",
+        help="ids alone, for features without stimuli: a table with a column id, or a .txt with one"
+        " in each line",
         label="File of ids",
         metavar="FILE",
     )
     table: str = option(
         "",
-        help="the caption table, or a tar, where the folder holds several",
+        help="the caption table, if the folder holds several",
         label="Caption table",
         metavar="FILE",
     )
@@ -65,11 +63,7 @@ class Addition:
         False, help="leave out stimuli that cannot be read, and say which", label="Skip broken"
     )
     revision: str = option("", help="of the hub's dataset: a commit, tag or branch", metavar="R")
-    split: str = option(
-        "",
-        help="of the hub's dataset, or the rows of a table whose column split says so",
-        metavar="S",
-    )
+    split: str = option("", help="of the hub's dataset", metavar="S")
     image_column: str = option("", help="column that holds the images", metavar="I")
     text_column: str = option("", help="column that holds the captions", metavar="T")
     images_only: bool = option(
@@ -88,9 +82,7 @@ class Addition:
 
 
 def check_addition(addition: Addition) -> None:
-    """Raise InputError for what cannot be added: a name that is none, no source or two, or options
-    of the other source.
-    """
+    """Raise InputError for a name that is none, no source or two, or options of another source."""
     from core.stimuli.dataset import check_name  # pandas, for which no parser should wait
 
     check_name(addition.name)
@@ -112,38 +104,9 @@ def check_addition(addition: Addition) -> None:
             raise InputError(f"{one.flag} belongs to {' and '.join(others)}; leave it out")
 
 
-def settled(addition: Addition) -> Addition:
-    """Return what is added as it is read: a folder of Parquet files with the bytes of images, of
-    several with texts, or that `datasets` saved, is read as a data set of the hub is. Raises
-    StimuliError for what cannot be listed.
-    """
-    from core.files.parquet import read_parquet
-    from core.files.userfile import UserFile
-    from core.stimuli.table import holds_images, is_saved, list_tables
-
-    folder = Path(addition.folder)
-    if not addition.folder or addition.table or not os.path.isdir(folder):
-        return addition
-    if is_saved(folder):
-        return replace(addition, folder="", hub=addition.folder)
-    tables = list_tables(folder)
-    if not tables or any(path.suffix.lower() != ".parquet" for path in tables):
-        return addition
-    held = []
-
-    def look(name: str, kind: pa.DataType) -> None:
-        held.append(holds_images(name, kind, addition.image_column))
-
-    next(read_parquet(UserFile(tables[0], "a table", StimuliError), check=look), None)
-    if any(held) or (addition.texts_only and len(tables) > 1):
-        return replace(addition, folder="", hub=addition.folder)
-    return addition
-
-
 def open_addition(addition: Addition) -> FolderDataset | HubDataset:
     """Open what is to be added, reading all of it; raises InputError, OfflineError."""
     check_addition(addition)
-    addition = settled(addition)
     if addition.hub:
         # each source brings libraries of its own
         from core.stimuli.hub import NO_IMAGE, NO_TEXT, HubDataset

@@ -92,8 +92,7 @@ def open_dataset(card: DatasetCard) -> Dataset:
     elif kind == "folder":
         from core.stimuli.folder import FolderDataset
 
-        # of an older store: without a table there were images alone
-        choices = {"images_only": not choices["table"], **choices}
+        choices.pop("split", None)  # of an older store
         folder = Path(choices.pop("folder"))
         dataset = FolderDataset.open(folder, name=card.name, **choices)
     elif kind == "hub":

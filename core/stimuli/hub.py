@@ -20,14 +20,14 @@ import pandas as pd
 from PIL import Image
 
 from core.errors import PlatoscopeError, StimuliError, quoted
-from core.files.userfile import IMAGE, room, shown
+from core.files.userfile import room, shown
 from core.hub.repository import Repository
 from core.machine.confined import confine
 from core.machine.memory import is_out_of_memory, size_text
 from core.stimuli.captions import Captioned, Problem, Row, gather, gather_images, refuse
 from core.stimuli.dataset import DatasetCard, check_images, check_name
 from core.stimuli.images import check_image, load_image, read_image
-from core.stimuli.table import is_saved, missing_column, role_of
+from core.stimuli.table import missing_column, role_of
 
 if TYPE_CHECKING:  # a second, only for those who use the hub
     import datasets
@@ -43,7 +43,6 @@ PRESETS: Mapping[str, Mapping[str, str]] = {
 NO_TEXT = ""  # in place of a column of texts: images alone
 NO_IMAGE = ""  # in place of a column of images: texts alone
 DEFAULTS: Mapping[str, str] = {"split": "train", "image_column": "image", "text_column": "text"}
-STARTING = 15.0  # seconds that a process may take to import its libraries
 _ID = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)
 Source = dict[str, Any]
 R = TypeVar("R")
@@ -81,10 +80,9 @@ class HubDataset:
 
         hub_id: `owner/name`, one of PRESETS, or a local folder. split, columns: if None, the
         preset's, else those of DEFAULTS, else the only split and columns of a usual name.
-        image_column: NO_IMAGE for texts alone. text_column: a text, or a list of texts, whose
-        places are the caption levels, or NO_TEXT for images alone; empty ones after the first are
-        captions that a stimulus does not have. Raises OfflineError if the hub is needed and
-        cannot be reached, StimuliError for all else.
+        image_column: NO_IMAGE for texts alone. text_column: texts, or lists of texts, whose places
+        are the caption levels, or NO_TEXT for images alone. Raise OfflineError if the hub is
+        needed and cannot be reached, StimuliError for all else.
         """
         check_name(name)
         columns = {"image_column": image_column, "text_column": text_column}
@@ -181,43 +179,17 @@ def repository(source: Mapping[str, Any]) -> Repository | None:
     return Repository(hub_id, hub_id, instead, "dataset", revision)
 
 
-def load_first(source: Source, most: int, seconds: float) -> datasets.Dataset:
-    """Return the first rows of a split without those behind them; raises as `HubDataset.open` does,
-    StimuliError for a split that does not begin at its first row, or if they were not read within
-    so many seconds.
-    """
-    import datasets
-
-    name, _, part = (source["split"] or "").partition("[")
-    if part and not part.startswith(":"):
-        raise StimuliError(
-            f"split {source['split']} begins in the middle, where it cannot be looked into; add it"
-            " as it is"
-        )
-    first = {**source, "split": name or None}
-    return datasets.Dataset.from_list(
-        _confined(_read_first, first, most, within=STARTING + seconds)
-    )
-
-
-def _confined(
-    work: Callable[..., R], source: Source, *given: object, within: float | None = None
-) -> R:
+def _confined(work: Callable[..., R], source: Source) -> R:
     """Let another process read: a line of JSON or a member of an archive is read whole, however
-    long it is. within: seconds.
+    long it is.
     """
     most, hub_id = room(), source["hub_id"]
     try:
-        return confine(work, source, *given, memory=most, seconds=within)
+        return confine(work, source, memory=most)
     except MemoryError as error:
         raise StimuliError(
             f"{hub_id} takes more than the {size_text(most)} of memory that may be used, half of"
             " what is free, or is damaged; free some, or choose another data set"
-        ) from error
-    except TimeoutError as error:
-        raise StimuliError(
-            f"the first rows of {hub_id} were not read within {within:g} s; add it as it is, or"
-            " choose another data set"
         ) from error
 
 
@@ -230,9 +202,6 @@ def _read_split(source: Source) -> tuple[datasets.Dataset, Source]:
     from core.hub.fetch import commit_of
 
     with _explained(source):
-        if is_saved(Path(source["hub_id"])):
-            table, split = _saved(source)
-            return table, {**source, "split": split}
         wanted = repository(source)
         if wanted and not re.fullmatch("[0-9a-f]{40}", str(wanted.revision)):
             source = {**source, "revision": commit_of(wanted) or wanted.revision}
@@ -240,58 +209,6 @@ def _read_split(source: Source) -> tuple[datasets.Dataset, Source]:
         builder.download_and_prepare()
         source["split"] = source["split"] or _usual_split(builder.info.splits or ())
         return builder.as_dataset(split=source["split"]), source
-
-
-def _read_first(source: Source, most: int) -> list[dict[str, Any]]:
-    import datasets
-
-    with _explained(source):
-        if is_saved(Path(source["hub_id"])):
-            table, _ = _saved(source)
-            first = table.select(range(min(most, len(table))))
-            return first.to_iterable_dataset().decode(False).take(most).to_list()
-        stream = datasets.load_dataset(
-            source["hub_id"], revision=source["revision"], split=source["split"], streaming=True
-        )
-        if not source["split"]:
-            stream = stream[_usual_split(stream)]
-        wanted = repository(source)
-        own = f"hf://datasets/{wanted.id}@" if wanted else ""
-        return [
-            {name: _fetched(value, own) for name, value in row.items()}
-            for row in stream.decode(False).take(most)
-        ]
-
-
-def _fetched(value: Any, own: str) -> Any:
-    """Return a value of a row; of an image that is a file of the repository, with its bytes. own:
-    what its path begins with, of any commit: `..` would lead to those of others.
-    """
-    path = value.get("path") if isinstance(value, dict) else None
-    if not (own and isinstance(path, str) and path.startswith(own)):
-        return value
-    if value.get("bytes") is not None or ".." in path.split("/"):
-        return value
-    from huggingface_hub import HfFileSystem
-
-    with HfFileSystem().open(path) as file:
-        if file.size > IMAGE:
-            raise StimuliError(
-                f"{path} has {size_text(file.size)}; expected an image, of {size_text(IMAGE)} at"
-                " most: save it smaller"
-            )
-        return {**value, "bytes": file.read()}
-
-
-def _saved(source: Source) -> tuple[datasets.Dataset, str]:
-    """Return a split of what `save_to_disk` wrote, and its name."""
-    import datasets
-
-    held = datasets.load_from_disk(source["hub_id"])
-    if isinstance(held, datasets.Dataset):
-        return held, source["split"] or DEFAULTS["split"]
-    split = source["split"] or _usual_split(held)
-    return held[split], split
 
 
 def _usual_split(splits: Collection[str]) -> str:

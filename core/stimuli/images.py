@@ -7,9 +7,13 @@ StimuliError.
 
 from __future__ import annotations
 
+import posixpath
+import tarfile
 import warnings
+from collections.abc import Collection
 from contextlib import suppress
 from io import BytesIO
+from os import SEEK_END
 from pathlib import Path
 from threading import Lock
 from typing import BinaryIO, NamedTuple
@@ -18,7 +22,7 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from core.errors import StimuliError
-from core.files.userfile import IMAGE, UserFile
+from core.files.userfile import FIELD, IMAGE, UserFile
 from core.machine.memory import size_text
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "AVIF", "JPEG2000", "PPM")
@@ -31,6 +35,7 @@ MAX_PIXELS = 178_956_970  # half a gigabyte as RGB; 30,000 × 5,965
 _SHORT_SIDE = (64, 64)  # a JPEG is checked at an eighth of its size, but not below this
 _STRIP = 256  # rows of an image that are laid over white at a time
 _DOUBTFUL = ("I", "F", "LAB")  # whether these become RGB is known only after trying
+_BLOCK = 512  # bytes, of zeros at a tar's end
 _OPENING = Lock()  # catch_warnings changes the filters of every thread
 
 
@@ -175,3 +180,43 @@ def _too_large(name: str, image: Image.Image | None = None) -> str:
 
 def _broken(name: str, error: Exception) -> str:
     return f"image {name} is damaged or cut off ({error}); copy it again"
+
+
+class Member(NamedTuple):
+    """A file in a tar. key: its name without the ending, which those that belong together share.
+    suffix: the ending, in small letters. data: what it holds, where that was asked for.
+    """
+
+    name: str
+    key: str
+    suffix: str
+    place: Stored
+    data: bytes = b""
+
+
+def list_members(path: Path, *, read: Collection[str], listed: Collection[str]) -> list[Member]:
+    """Return the files of a tar in its order by their endings: those that are read, FIELD bytes of
+    each at most, and those that are only listed. Raises StimuliError for what is no whole tar.
+    """
+    members = []
+    archive = UserFile(path, "a whole tar file", StimuliError)
+    with archive.open() as file, archive.decoding(), tarfile.open(fileobj=file, mode="r:") as tar:
+        for member in tar:
+            name = posixpath.normpath(member.name)
+            key, dot, suffix = name.rpartition(".")
+            ending, data = dot + suffix.lower(), b""
+            hidden = posixpath.basename(name).startswith(".")  # macOS adds ._a.jpg to a.jpg
+            if not member.isfile() or hidden or ending not in (*read, *listed):
+                continue
+            if ending in read:  # without moving the file from where tarfile reads on
+                here = file.tell()
+                file.seek(member.offset_data)
+                data = file.read(min(member.size, FIELD))
+                file.seek(here)
+            place = Stored(path, member.offset_data, member.size)
+            members.append(Member(name, key, ending, place, data))
+        # what is cut off behind a member looks like a smaller set
+        file.seek(-_BLOCK, SEEK_END)
+        if any(file.read()):
+            raise tarfile.ReadError("its end is missing")
+    return members

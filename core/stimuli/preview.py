@@ -1,8 +1,6 @@
-"""A look at a dataset before it is added: its first stimuli, and what is wrong, row by row.
+"""A look at a folder before it is added: its first stimuli, and what is wrong, row by row.
 
-Of a folder it reads every row, then the header of every image, then every image in full, until
-the time is up, so that a large dataset takes seconds. `FolderDataset.open` and `HubDataset.open`
-look at everything.
+Every row is read, then the images until the time is up; `FolderDataset.open` reads everything.
 """
 
 from __future__ import annotations
@@ -10,19 +8,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
-from core.errors import StimuliError
 from core.progress import Progress
-from core.stimuli import hub
-from core.stimuli.addition import OF_HUB, Addition
 from core.stimuli.captions import Captioned, Problem, Row
-from core.stimuli.folder import Choices, check_file, read_content, read_images
-from core.stimuli.images import Stored, load_image, read_size
+from core.stimuli.folder import Choices, read_content, read_images
+from core.stimuli.images import load_image, read_image
 
 SIDE = 224  # pixels of a sample's longer side
 REPORTED = 20  # images from one report of progress to the next
@@ -41,8 +35,8 @@ class Sample:
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a preview looks at: rows of the table, seconds for the images, or for all that the
-    hub sends; first images that are decoded however long they take, samples.
+    """How much a preview looks at: rows of the table, seconds for the images, first images that are
+    decoded however long they take, samples.
     """
 
     rows: int = 200_000
@@ -53,19 +47,17 @@ class Limits:
 
 @dataclass(frozen=True)
 class Preview:
-    """What was seen of a source.
+    """What was seen of a folder.
 
-    rows, images: how many rows were read, and how many images they name. unopened: how many of
-    these were found and are images by their header. unread: how many were not looked for. is_whole:
-    whether the table has no further rows. levels, factors: their names. notes: what is odd but
-    allowed.
+    rows, images: how many rows were read, and how many images they name. unread: how many of these
+    were not opened. is_whole: whether the table has no further rows. levels, factors: their names.
+    notes: what is odd but allowed.
     """
 
     samples: tuple[Sample, ...]
     problems: tuple[Problem, ...]
     rows: int
     images: int
-    unopened: int
     unread: int
     is_whole: bool
     levels: tuple[str, ...]
@@ -74,58 +66,34 @@ class Preview:
 
 
 LIMITS = Limits()
-FIRST_OF_HUB = Limits(rows=32)
 
 
 def preview_folder(
     folder: Path, *, limits: Limits = LIMITS, report: Progress | None = None, **choices: Any
 ) -> Preview:
     """Look at a folder of images with captions, or at one of the two; choices: as of
-    `FolderDataset.open`.
-
-    The first images are decoded, the headers of the others are read, and these are decoded too
-    while there is time. Raises StimuliError if there is nothing that can be read.
+    `FolderDataset.open`. Raise StimuliError if there is nothing that can be read.
     """
     chosen = Choices(**choices)
     content = read_content(folder, chosen, limits.rows)
-    end = time.monotonic() + limits.seconds
-    first_rows: dict[str, Row] = {}  # of each stimulus
+    first: dict[str, Row] = {}  # row of each stimulus
     for row in content.rows if chosen.has_images else ():
-        first_rows.setdefault(row.stimulus, row)
-    named = list(first_rows.values())
-    first, others = named[: limits.images], named[limits.images :]
-    at_once = {row.stimulus for row in first}
-
-    def check(place: Stored, name: str) -> str:
-        if name in at_once or place.size is not None:
-            return check_file(place, name)
-        read_size(place.path, name)
-        return ""
-
-    looked_for = chain(first, _in_time(others, end, report, "image headers"))
-    files, unusable = read_images(content.images, looked_for, check)
-    left = [row for row in others if row.stimulus in files]
-    for row in _in_time(left, end, report, "images"):
-        place, _ = files.pop(row.stimulus)
-        try:
-            files[row.stimulus] = place, check_file(place, row.stimulus)
-        except StimuliError as error:
-            unusable[row.stimulus] = Problem(row.number, str(error))
-    decoded = {name: place for name, (place, digest) in files.items() if digest}
+        first.setdefault(row.stimulus, row)
+    files, unusable = read_images(content.images, _in_time([*first.values()], limits, report))
     whole, wrong = content.gather(unusable)
     problems = [*content.problems, *unusable.values(), *wrong]
-    names = whole.stimuli["stimulus"]
-    seen = [name for name in names if not chosen.has_images or name in decoded][: limits.samples]
+    names = [name for name in whole.stimuli["stimulus"] if name in files or not chosen.has_images][
+        : limits.samples
+    ]
     return Preview(
         samples=tuple(
-            _sample(whole, name, decoded[name].read() if chosen.has_images else None)
-            for name in seen
+            _sample(whole, name, read_image(files[name][0]) if name in files else None)
+            for name in names
         ),
         problems=tuple(sorted(problems, key=lambda problem: problem.row)),
         rows=content.count,
-        images=len(first_rows),
-        unopened=len(files) - len(decoded),
-        unread=len(first_rows) - len(unusable) - len(files),
+        images=len(first),
+        unread=len(first) - len(unusable) - len(files),
         is_whole=content.is_whole,
         levels=whole.levels,
         factors=content.factors,
@@ -133,43 +101,13 @@ def preview_folder(
     )
 
 
-def preview_hub(addition: Addition, *, limits: Limits = FIRST_OF_HUB) -> Preview:
-    """Look at the first rows of a data set of the hub; see `HubDataset.open`.
-
-    Raises OfflineError where the hub cannot be reached, StimuliError for all else.
-    """
-    values = {name: getattr(addition, name) or None for name in OF_HUB}
-    if addition.images_only:
-        values["text_column"] = hub.NO_TEXT
-    if addition.texts_only:
-        values["image_column"] = hub.NO_IMAGE
-    source = hub.source_of(addition.hub, values, addition.skip_broken)
-    table = hub.load_first(source, limits.rows + 1, limits.seconds)
-    source = hub.completed(source, table.column_names)
-    is_whole = len(table) <= limits.rows and "[" not in (source["split"] or "")
-    count = min(len(table), limits.rows)
-    rows = hub.read_rows(table.take(count), source)
-    names = rows.whole.stimuli["stimulus"][: limits.samples]
-    return Preview(
-        samples=tuple(_sample(rows.whole, name, rows.image(name)) for name in names),
-        problems=tuple(rows.problems),
-        rows=count,
-        images=count if rows.images else 0,
-        unopened=0,
-        unread=0,
-        is_whole=is_whole,
-        levels=rows.whole.levels,
-        factors=(),
-        notes=rows.whole.notes,
-    )
-
-
-def _in_time(rows: Sequence[Row], end: float, report: Progress | None, what: str) -> Iterator[Row]:
+def _in_time(rows: Sequence[Row], limits: Limits, report: Progress | None) -> Iterator[Row]:
+    end = time.monotonic() + limits.seconds
     for done, row in enumerate(rows):
-        if time.monotonic() > end:
+        if done >= limits.images and time.monotonic() > end:
             return
         if report and done % REPORTED == 0:
-            report(done, len(rows), what)
+            report(done, len(rows), "images")
         yield row
 
 

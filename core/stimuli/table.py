@@ -1,8 +1,7 @@
-"""Caption tables as files: CSV and its kin, JSON, JSONL or Parquet, read as rows of plain values.
+"""Caption tables as files: CSV, JSON, JSON lines or Parquet, read as rows of plain values.
 
-In CSV every value is text exactly as written ("NA", "null" and "007" are captions like any other);
-fields are separated by commas, semicolons, tabs or bars. Columns that others call by another name
-(`file_name`, `text`) are found, and said.
+In CSV every value is text exactly as written ("NA", "null" and "007" are captions like any other).
+Columns with another usual name (`file_name`, `text`) are found, and named in a note.
 """
 
 from __future__ import annotations
@@ -12,8 +11,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
@@ -21,11 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import StimuliError
 from core.files import userfile
-from core.files.ids import INDEX, id_line, names_rows, plain_name
+from core.files.ids import INDEX, is_number, names_rows, plain_name
 from core.files.parquet import as_text, read_parquet
-from core.files.texts import CELL, csv_rows, find_mark, json_lines
+from core.files.texts import CELL, csv_rows, json_lines
 from core.files.userfile import UserFile, said, shown
-from core.stimuli.images import SUFFIXES
 
 if TYPE_CHECKING:  # only those who have a Parquet table wait for it
     import pyarrow as pa
@@ -34,30 +31,31 @@ COLUMNS = ("image", "caption")
 TEXT_COLUMNS = ("caption",)  # of a table of texts alone
 ID_COLUMNS = ("image", "id")  # which of its captions belong together
 LEVEL = "level"
-OTHER_NAMES: dict[str, tuple[str, ...]] = {  # what others call these columns
+OTHER_NAMES: dict[str, tuple[str, ...]] = {
     "image": (
-        *("image", "file_name", "filename", "image_name", "image_file", "image_path", "img"),
-        *("img_path", "img_name", "filepath", "file_path", "file", "path", "photo", "picture"),
-        *("jpg", "jpeg", "png", "webp", "image_id", "img_id"),
+        *("image", "file_name", "filename", "image_name", "image_path", "filepath", "file", "path"),
+        "image_id",
     ),
     "caption": (
-        *("caption", "captions", "text", "texts", "txt", "sentence", "sentences", "description"),
-        *("descriptions", "comment", "comments", "raw", "title"),
+        *(
+            "caption",
+            "captions",
+            "text",
+            "texts",
+            "sentence",
+            "sentences",
+            "description",
+            "comment",
+        ),
     ),
-    LEVEL: ("caption_index", "level", "comment_number", "caption_number", "sentence_number"),
+    LEVEL: ("caption_index", "level"),
     "label": (),
     "id": (),
 }
 OPTIONS = {"image": "--image-column", "caption": "--text-column"}
-_SEVERAL = re.compile(r"(captions?|texts?|sentences?|comments?|descriptions?)[ _-]?\d+")
-_IMAGE = re.compile(rf".+({'|'.join(map(re.escape, SUFFIXES))})(#\d+)?", re.IGNORECASE)
-_NUMBERED = re.compile(r"(.+\.\w+)#(\d+)")  # Flickr8k: a.jpg#0
-# what `datasets` writes next to its data
-_ASIDE = ("dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json")
-_ARCHIVES = (".zip", ".gz", ".tgz", ".7z", ".rar", ".bz2", ".xz")
 _SHOWN = 20  # columns that a message names
-_HEAD = 10_000  # bytes that tell whether a text is a table
 _COPIES = 12  # of the bytes of a JSON document in memory
+Records = tuple[list[str], list[dict[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -65,14 +63,13 @@ class Table:
     """Rows as found; a value that a row lacks is None. Row 1 is the first after a header.
 
     columns: image, caption and level by these names, whatever the file calls them. notes: which
-    these are. wrong: what is wrong with a row, by its number.
+    these are.
     """
 
     path: Path
     columns: tuple[str, ...]
     rows: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...] = ()
-    wrong: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def id_column(self) -> str | None:
@@ -86,8 +83,8 @@ class Table:
 
 
 def find_table(folder: Path, *, texts_only: bool = False) -> Path:
-    """Return the only caption table of a folder, or of its subfolders; texts_only: any text is one,
-    of a caption in each line. Raises StimuliError if there is none or a choice.
+    """Return the only caption table of a folder, or of its subfolders; raise StimuliError if there
+    is none or a choice.
     """
     if not os.path.isdir(folder):  # Path.is_dir raises for names that no folder can have
         raise StimuliError(
@@ -95,14 +92,9 @@ def find_table(folder: Path, *, texts_only: bool = False) -> Path:
         )
     files = list_tables(folder, texts_only=texts_only)
     if not files:
-        kinds = Counter(Path(place).suffix.lower() or "no ending" for place in walk(folder))
-        held = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common(6))
-        archives = "; unpack archives first" if any(kind in kinds for kind in _ARCHIVES) else ""
         raise StimuliError(
-            f"no caption table in {folder}, which holds"
-            f" {f'files by ending: {held}{archives}' if held else 'no files'}; expected one such as"
-            " captions.csv, with the columns image and caption, unless --images-only takes images"
-            " alone"
+            f"no caption table in {folder}; expected one such as captions.csv, with the columns"
+            " image and caption, unless --images-only takes images alone"
         )
     if len(files) > 1:
         names = ", ".join(str(path.relative_to(folder)) for path in files[:_SHOWN])
@@ -114,35 +106,22 @@ def find_table(folder: Path, *, texts_only: bool = False) -> Path:
 
 
 def list_tables(folder: Path, *, texts_only: bool = False) -> list[Path]:
-    """Return the tables of a folder by name, those of its subfolders if it has none itself: CSV,
-    TSV, JSONL and Parquet; else JSON; else texts that look like one, or all texts. Raises
-    StimuliError if it cannot be listed.
+    """Return the tables of a folder by name, or those of its subfolders if it has none itself.
+    texts_only: a .txt is a table, too, of a text in each line. Raise StimuliError if the folder
+    cannot be listed.
     """
+    kinds = [kind for kind in _READERS if kind != ".txt" or texts_only]
     try:
-        inside = [path for path in folder.iterdir() if _may_be(path)]
+        inside = sorted(folder.iterdir())
     except OSError as error:
         raise StimuliError(
             f"cannot list the folder {folder}: {error.strerror}; change its rights"
         ) from error
-    deep = (folder / place for place in walk(folder) if _may_be(Path(place)))
-    for files in (inside, deep):
-        files = sorted(path for path in files if not path.name.startswith("."))
-        for suffixes in ((".csv", ".tsv", ".jsonl", ".parquet"), (".json",), (".txt",)):
-            tables = [path for path in files if path.suffix.lower() in suffixes]
-            if suffixes == (".txt",) and not texts_only:
-                tables = [path for path in tables if _is_table(path)]
-            if tables:
-                return tables
+    for files in (inside, map(folder.joinpath, walk(folder))):
+        tables = [path for path in files if path.suffix.lower() in kinds and path.name[0] != "."]
+        if tables:
+            return tables
     return []
-
-
-def _may_be(path: Path) -> bool:
-    return path.suffix.lower() in _READERS and path.name not in _ASIDE
-
-
-def is_saved(folder: Path) -> bool:
-    """Return whether a folder is what `save_to_disk` of `datasets` wrote."""
-    return any((folder / name).is_file() for name in ("state.json", "dataset_dict.json"))
 
 
 def walk(folder: Path, *, link: bool = False) -> Iterator[str]:
@@ -159,22 +138,6 @@ def walk(folder: Path, *, link: bool = False) -> Iterator[str]:
                 yield os.path.relpath(os.path.join(place, name), folder)
 
 
-def _is_table(path: Path) -> bool:
-    """Return whether a text begins with a header, or with the name of an image and a text."""
-    try:
-        if not path.is_file():  # opening a pipe would not end
-            return False
-        with path.open("rb") as file:
-            head = file.read(_HEAD).decode("utf-8-sig", "replace").lstrip()
-    except OSError:
-        return False
-    lines = head.splitlines()
-    whole = lines[:-1] if len(head) >= _HEAD and len(lines) > 1 else lines
-    cells = "".join(lines[:1]).strip().split(find_mark("\n".join(whole)) or ",")
-    named = _names_image(cells) or role_of(cells, "caption")
-    return len(cells) > 1 and bool(named)
-
-
 def read_table(
     path: Path,
     *,
@@ -182,13 +145,11 @@ def read_table(
     named: Mapping[str, str] | None = None,
     most: int | None = None,
 ) -> Table:
-    """Read a table by its suffix and find its columns; wanted: those that it must have, a caption
-    table's by default; of "id" alone, which any column may be that `id_line` takes, none if there
-    is no such column. named: what the file calls some of them. most: how many rows are read, all
-    if None.
+    """Read a table by its suffix and find its columns.
 
-    Raises StimuliError if the file is missing, is no such table, is not UTF-8, or lacks a
-    column.
+    wanted: roles that it must have; `id` alone is not needed, and any column with a usual name of
+    ids is one. named: the columns of some roles. most: how many rows are read, all if None. Raise
+    StimuliError if the file is missing, is no such table, is not UTF-8, or lacks a column.
     """
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
@@ -198,8 +159,7 @@ def read_table(
     file = UserFile(
         path, f"a caption table ({path.suffix.lower()})", StimuliError, most=userfile.TEXT
     )
-    wrong: dict[int, str] = {}
-    columns, rows = reader(file, most, wrong)
+    columns, rows = reader(file, most)
     for number, row in enumerate(rows, start=1):
         for name, value in row.items():
             if isinstance(value, str) and len(value) > userfile.FIELD:
@@ -207,16 +167,35 @@ def read_table(
                     f"row {number} of {path.name} has {len(value):,} characters in {shown(name)};"
                     f" at most {userfile.FIELD:,} are read: shorten it"
                 )
-    named, ids = {**(named or {})}, None
+    named = {**(named or {})}
     if "id" in wanted:
-        ids = id_line({one: [row[one] for row in rows] for one in columns})
-        named, wanted = ({"id": plain_name(ids)}, wanted) if ids else ({}, ())
-    if any(one.startswith(INDEX) for one in columns):  # the index of pandas has a name, or is none
-        plain = {one: plain_name(one) for one in columns}
-        kept = [one for one in columns if one == ids or plain[one] != "index"]
-        columns = [plain[one] for one in kept]
-        rows = [{plain[one]: row[one] for one in kept} for row in rows]
-    return _arranged(path, columns, rows, wanted, named, wrong)
+        named, wanted = _find_ids(columns, rows), ()
+    if named.get("id") != "index":  # the index of pandas without a name
+        columns = [
+            one for one in columns if not one.startswith(INDEX) or plain_name(one) != "index"
+        ]
+    plain = [plain_name(one) for one in columns]
+    rows = [dict(zip(plain, [row[one] for one in columns], strict=True)) for row in rows]
+    return _arranged(path, plain, rows, wanted, named)
+
+
+def _find_ids(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the column of ids: `id`, else of those with a usual name, or of a table with one
+    column, the one with another value in each row, texts before numbers.
+    """
+
+    def rank(name: str) -> tuple[bool, bool, bool]:
+        values = [f"{row[name]}" for row in rows]
+        return (
+            len({*values}) == len(values),
+            not all(map(is_number, values)),
+            plain_name(name) != "index",
+        )
+
+    if "id" in columns:
+        return {"id": "id"}
+    found = [name for name in columns if names_rows(name) or len(columns) == 1]
+    return {"id": plain_name(max(found, key=rank))} if found else {}
 
 
 def _arranged(
@@ -225,50 +204,45 @@ def _arranged(
     rows: Sequence[Mapping[str, Any]],
     wanted: Sequence[str],
     named: Mapping[str, str],
-    wrong: Mapping[int, str],
 ) -> Table:
     """Return rows with their columns by our names; columns of lists hold captions or are left
     out.
     """
     roles = _find_roles(path.name, columns, wanted, named)
-    several = [] if "caption" in roles else _several(columns)
-    others = [name for name in columns if name not in {*roles.values(), *several}]
+    others = [name for name in columns if name not in roles.values()]
     _check_columns(path.name, columns, others, roles)
-    aside = [
+    lists = [
         name for name in others if any(isinstance(row[name], list | dict | bytes) for row in rows)
     ]
-    kept = [name for name in others if name not in aside]
-    listed: list[Mapping[str, Any]] = []
-    for row in rows:
-        values = {role: row[name] for role, name in roles.items()}
-        if several:
-            values["caption"] = [row[name] for name in several]
-        listed.append(values | {name: row[name] for name in kept})
+    kept = [name for name in others if name not in lists]
+    listed = tuple(
+        {role: row[name] for role, name in roles.items()} | {name: row[name] for name in kept}
+        for row in rows
+    )
     notes = [
         f"{role}s are taken from the column {shown(name)}; {OPTIONS[role]} names another"
         for role, name in roles.items()
         if role in wanted and role != name and role in OPTIONS and not named.get(role)
     ]
-    if aside:
-        notes.append(f"left out, as they hold lists: {', '.join(map(shown, aside))}")
-    found = (*roles, *(["caption"] if several else []), *kept)
-    return _numbered(Table(path, found, tuple(listed), tuple(notes), wrong))
+    if lists:
+        notes.append(f"left out, as they hold lists: {', '.join(map(shown, lists))}")
+    return Table(path, (*roles, *kept), listed, tuple(notes))
 
 
 def _find_roles(
     where: str, columns: Sequence[str], wanted: Sequence[str], named: Mapping[str, str]
 ) -> dict[str, str]:
     roles: dict[str, str] = {}
-    for role in dict.fromkeys((*wanted, *COLUMNS, LEVEL, *ID_COLUMNS)):
-        name = named.get(role) or (role_of(columns, role) if role in wanted else None)
+    for role in dict.fromkeys((*named, *wanted, *COLUMNS, LEVEL, *ID_COLUMNS)):
+        name = named.get(role)
         if name and name not in columns:
             raise missing_column(where, name, columns, role)
-        if role not in wanted and (role != "image" or "id" not in columns):  # ids group texts
-            known = role in columns or role != "id"
-            name = name or (role_of(columns, role) if known else None)
+        grouped = role == "image" and "id" in columns and role not in wanted  # ids group texts
+        if not name and not grouped and (role in (*columns, *wanted) or role != "id"):
+            name = role_of(columns, role)
         if name and name not in roles.values():
             roles[role] = name
-        elif role in wanted and not (role == "caption" and _several(columns)):
+        elif role in wanted:
             raise missing_column(where, role, columns, role)
     return roles
 
@@ -279,27 +253,6 @@ def role_of(columns: Sequence[str], role: str) -> str | None:
         return role
     plain = {re.sub(r"[ -]", "_", name.strip().lower()): name for name in reversed(columns)}
     return next((plain[name] for name in OTHER_NAMES[role] if name in plain), None)
-
-
-def _several(columns: Sequence[str]) -> list[str]:
-    """Return the columns that hold one of several captions each: caption_1, caption_2 …"""
-    return [name for name in columns if _SEVERAL.fullmatch(name.strip().lower())]
-
-
-def _numbered(table: Table) -> Table:
-    """Return a table whose images are called a.jpg#0, a.jpg#1 … with that number as the level."""
-    if LEVEL in table.columns or "image" not in table.columns:
-        return table
-    parts = [_NUMBERED.fullmatch(f"{row['image'] or ''}") for row in table.rows]
-    if not any(parts) or any(
-        part is None and row["image"] for part, row in zip(parts, table.rows, strict=True)
-    ):
-        return table
-    rows = tuple(
-        {**row, "image": part[1], LEVEL: part[2]} if part else {**row, LEVEL: None}
-        for row, part in zip(table.rows, parts, strict=True)
-    )
-    return Table(table.path, (*table.columns, LEVEL), rows, table.notes, table.wrong)
 
 
 def missing_column(where: str, wanted: str, columns: Sequence[str], role: str = "") -> StimuliError:
@@ -319,11 +272,6 @@ def missing_column(where: str, wanted: str, columns: Sequence[str], role: str = 
 def _check_columns(
     where: str, every: Sequence[str], columns: Sequence[str], roles: Mapping[str, str]
 ) -> None:
-    if all(name in every for name in OTHER_NAMES[LEVEL][:2]):
-        raise StimuliError(
-            f"{where} has both {' and '.join(OTHER_NAMES[LEVEL][:2])}, which mean the same; keep"
-            " one"
-        )
     if not all(name.strip() for name in every):
         raise StimuliError(
             f"column {[not name.strip() for name in every].index(True) + 1} of {where} has no"
@@ -348,55 +296,29 @@ def _check_columns(
         )
 
 
-def _names_image(cells: Sequence[str]) -> bool:
-    """Return whether a row of a table without a header names an image, perhaps a number, a text."""
-    first, *others = (cell.strip() for cell in cells)
-    is_short = len(others) == 1 or (len(others) == 2 and others[0].isdecimal())
-    return is_short and bool(_IMAGE.fullmatch(first)) and not _IMAGE.fullmatch(others[-1])
-
-
-def _read_csv(file: UserFile, most: int | None, wrong: dict[int, str]) -> Records:
-    more = None if most is None else most + 1
-    columns, rows = csv_rows(file, most=more, wrong=wrong)
-    if columns and _names_image(columns):  # no header, as in Flickr8k.token.txt
-        rows = [columns, *rows]
-        columns = ["image", LEVEL, "caption"] if len(columns) == 3 else list(COLUMNS)
-        moved = {number + 1: reason for number, reason in wrong.items()}
-        wrong.clear()
-        wrong.update(moved)
+def _read_csv(file: UserFile, most: int | None) -> Records:
+    columns, rows = csv_rows(file, most=most)
     columns = [name or INDEX if place == 0 else name for place, name in enumerate(columns)]
-    empty = [None] * len(columns)
-    return columns, [dict(zip(columns, row or empty, strict=True)) for row in rows[:most]]
+    return columns, [dict(zip(columns, row, strict=True)) for row in rows]
 
 
-def _read_txt(file: UserFile, most: int | None, wrong: dict[int, str]) -> Records:
-    """Read a table, or a text in each line where it is none."""
-    if _is_table(file.path):
-        return _read_csv(file, most, wrong)
+def _read_lines(file: UserFile, most: int | None) -> Records:
+    """Read a text, or an id, in each line."""
     lines = [line.strip() for line in file.text().splitlines() if line.strip()]
-    is_header = bool(lines) and bool(role_of(lines[:1], "caption") or names_rows(lines[0]))
-    name = lines[0] if is_header else "caption"
-    return [name], [{name: line} for line in lines[is_header:][:most]]
+    return ["caption"], [{"caption": line} for line in lines[:most]]
 
 
-def _read_json(file: UserFile, most: int | None, wrong: dict[int, str]) -> Records:
-    """Read COCO's captions, a list of records, such a list under a name, or captions by image."""
+def _read_json(file: UserFile, most: int | None) -> Records:
+    """Read COCO's captions, or a list of objects."""
     file.check_room(_COPIES * file.size)
-    text = file.text()
-    with suppress(ValueError, RecursionError):
-        document = json.loads(text.partition("\n")[0])  # lines of JSON under this name
-        if isinstance(document, dict) and "\n" in text.strip():
-            return _read_jsonl(file, most, wrong)
     with file.decoding():
-        document = json.loads(text)
+        document = json.loads(file.text())
         records = _records(document)
     if records is None:
-        kind = type(document).__name__
-        names = f" with {', '.join(map(shown, list(document)[:_SHOWN]))}" if kind == "dict" else ""
         raise StimuliError(
-            f"{file.path.name} holds a {kind}{names} and no captions; expected COCO's captions"
-            " (images, annotations with image_id and caption), a list of objects such as"
-            ' {"image": "a.jpg", "caption": "…"}, or {"a.jpg": ["…", "…"]}'
+            f"{file.path.name} holds a {type(document).__name__} and no captions; expected COCO's"
+            " captions (images, annotations with image_id and caption), or a list of objects such"
+            ' as {"image": "a.jpg", "caption": "…"}'
         )
     columns = dict.fromkeys(name for record in records[:most] for name in record)
     file.check_count(len(columns), userfile.COLUMNS, "columns")
@@ -406,35 +328,19 @@ def _read_json(file: UserFile, most: int | None, wrong: dict[int, str]) -> Recor
 def _records(document: Any) -> list[dict[str, Any]] | None:
     if isinstance(document, list) and all(isinstance(one, dict) for one in document):
         return document
-    if not isinstance(document, dict):
+    if not (isinstance(document, dict) and {"images", "annotations"} <= document.keys()):
         return None
-    lists = {
-        name: one
-        for name, one in document.items()
-        if isinstance(one, list) and one and all(isinstance(each, dict) for each in one)
-    }
-    if {"images", "annotations"} <= lists.keys():
-        if "caption" not in lists["annotations"][0]:
+    captions: dict[Any, list[Any]] = {one["id"]: [] for one in document["images"]}
+    for one in document["annotations"]:
+        if "caption" not in one:
             return None
-        captions: dict[Any, list[Any]] = {}
-        for one in lists["annotations"]:
-            captions.setdefault(one["image_id"], []).append(one["caption"])
-        return [
-            {"image": one["file_name"], "caption": captions.pop(one["id"], [])}
-            for one in lists["images"]
-        ] + [{"image": None, "caption": each} for each in captions.values()]
-    if len(lists) == 1:
-        return list(next(iter(lists.values())))
-    if all(isinstance(one, dict) for one in document.values()):
-        return [{"image": name, **one} for name, one in document.items()]
-    texts = all(
-        isinstance(one, str) or (isinstance(one, list) and all(isinstance(x, str) for x in one))
-        for one in document.values()
-    )
-    return [{"image": name, "caption": one} for name, one in document.items()] if texts else None
+        captions[one["image_id"]].append(one["caption"])
+    return [
+        {"image": one["file_name"], "caption": captions[one["id"]]} for one in document["images"]
+    ]
 
 
-def _read_jsonl(file: UserFile, most: int | None, _: dict[int, str]) -> Records:
+def _read_jsonl(file: UserFile, most: int | None) -> Records:
     records, columns, cells = list[dict[str, Any]](), dict[str, None](), 0
     for _number, record in islice(json_lines(file), most):
         columns.update(dict.fromkeys(record))
@@ -447,17 +353,17 @@ def _read_jsonl(file: UserFile, most: int | None, _: dict[int, str]) -> Records:
     return list(columns), [{name: record.get(name) for name in columns} for record in records]
 
 
-def _read_parquet(file: UserFile, most: int | None, _: dict[int, str]) -> Records:
+def _read_parquet(file: UserFile, most: int | None) -> Records:
     columns: list[str] = []
     rows: list[dict[str, Any]] = []
     taken = 0
 
     def check(name: str, kind: pa.DataType) -> None:
         columns.append(name)
-        if holds_images(name, kind):
+        if "binary" in str(kind):
             raise StimuliError(
-                f"column {shown(name)} of {file.path.name} holds images; leave --table out, and the"
-                " Parquet files of the folder are read as one data set"
+                f"column {shown(name)} of {file.path.name} holds bytes, of images perhaps; read a"
+                " folder of Parquet files with images by --hub DIR"
             )
 
     for batch in read_parquet(file, check=check, index=True):
@@ -472,34 +378,22 @@ def _read_parquet(file: UserFile, most: int | None, _: dict[int, str]) -> Record
     return columns, rows[:most]
 
 
-def holds_images(name: str, kind: pa.DataType, named: str = "") -> bool:
-    """Return whether a column of Parquet holds the bytes of images; named: the column that does."""
-    import pyarrow as pa
-
-    parts = [field.type for field in kind] if pa.types.is_struct(kind) else [kind]
-    is_bytes = any(pa.types.is_binary(one) or pa.types.is_large_binary(one) for one in parts)
-    return is_bytes and (name == named or role_of([name], "image") is not None)
-
-
 def _values(column: pa.Array, name: str, file: UserFile) -> list[Any]:
-    """Return what a column holds; raises StimuliError for a date that no calendar has."""
     try:
         values: list[Any] = column.to_pylist()
         return values
-    except (ValueError, OverflowError) as error:
+    except (ValueError, OverflowError) as error:  # a date that no calendar has
         raise StimuliError(
             f"column {shown(name)} of {file.path.name} holds a {as_text(column.type)} that cannot"
             f" be read ({said(error)}); write it as text"
         ) from error
 
 
-Records = tuple[list[str], list[dict[str, Any]]]
-_READERS: Mapping[str, Callable[[UserFile, int | None, dict[int, str]], Records]] = {
+_READERS: Mapping[str, Callable[[UserFile, int | None], Records]] = {
     ".csv": _read_csv,
-    ".tsv": _read_csv,
     ".jsonl": _read_jsonl,
     ".parquet": _read_parquet,
     ".json": _read_json,
-    ".txt": _read_txt,
+    ".txt": _read_lines,
 }
 TABLES = tuple(_READERS)

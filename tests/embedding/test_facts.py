@@ -52,7 +52,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     np.save(root / "bad.npy", np.full((N, 2), np.nan))
     rows[3:3] = ["bad;bad.npy;vision;;;;;;;", "many;v-A0100.npy;vision;;;lots;;;;"]
     rows.append("v-A0100;v-A0100.npy;vision;;;;;;;")
-    head = "Title;file;modality;Family;objective;params;seed;shared acc;task (%);source"
+    head = "Title;file;modality;Family;objective;parameters;seed;shared acc;task (%);source"
     (root / "models.csv").write_text("\n".join([head, *rows]))
     words = ["import", str(root / "models.csv"), "--dataset", "cave"]
     with redirect_stdout(out := StringIO()), redirect_stderr(err := StringIO()):

@@ -14,13 +14,10 @@ import pytest
 from PIL import Image
 
 from core.cli import main
-from core.errors import OfflineError
 from core.jobs import queue
 from core.jobs.job import Job
-from core.stimuli.preview import Limits, preview_folder
 from core.store import Store
 from core.store.uploads import uploads_folder
-from pages._parts.library import add_dataset
 from tests.pages.seen import said, tiles
 
 NASTY = "<b>*x*</b> $y$ [z](u)"
@@ -189,27 +186,11 @@ def test_what_is_wrong_is_said_and_stays_in_its_field(opened, store, tmp_path, t
     assert queue.jobs(store) == []
 
 
-def test_the_hub_is_asked_only_when_someone_looks(opened, store, tmp_path, monkeypatch):
-    def offline(addition):
-        raise OfflineError(f"the hub cannot be reached and {addition.hub} is not in the cache")
-
-    monkeypatch.setattr(add_dataset, "preview_hub", offline)
+def test_a_data_set_of_the_hub_is_queued_without_a_look(opened, store):
     app = opened_form(opened, store, **{"from": "hub", "hub": "owner/birds"})
-    app.button(key="look").click().run()
-    assert not app.exception
-    assert "the hub cannot be reached and owner/birds is not in the cache" in said(app)
-    assert not app.button(key="queue").disabled
-    local = folder(tmp_path / "photos")
-    part = preview_folder(local, limits=Limits(rows=4, images=2, seconds=-1.0))
-    monkeypatch.setattr(add_dataset, "preview_hub", lambda _: part)
-    app.button(key="look").click().run()
-    assert len(tiles(app, "preview")) == 2
-    looked = (
-        "with 4 images, of which 2 were opened, 2 not at all: a look at images ends after 15 s;"
-    )
-    assert looked in " ".join(one.value for one in app.caption).replace("\\", "")
-    app.text_input(key="split").set_value("test").run()
     assert tiles(app, "preview") == []
+    assert command(app).startswith("platoscope dataset add birds --hub owner/birds")
+    assert not app.button(key="queue").disabled
 
 
 def test_an_empty_store_takes_its_first_dataset(opened, tmp_path):

@@ -21,7 +21,6 @@ from core.stimuli import hub
 from core.stimuli.addition import Addition, open_addition
 from core.stimuli.catalog import open_dataset
 from core.stimuli.hub import PRESETS, HubDataset
-from core.stimuli.preview import Limits, preview_hub
 from tests.hub.online import turn_to
 from tests.hub.server import LocalHub
 
@@ -90,8 +89,6 @@ def test_images_alone_have_no_captions(tmp_path: Path) -> None:
     dataset = open_addition(addition)
     assert (dataset.card.size, dataset.card.levels, len(dataset.captions)) == (2, (), 0)
     assert open_dataset(dataset.card).card == dataset.card
-    preview = preview_hub(addition)
-    assert (len(preview.samples), preview.levels, preview.problems) == (2, (), ())
     with pytest.raises(InputError, match="leave --text-column out, or --images-only"):
         open_addition(replace(addition, text_column="text"))
 
@@ -105,10 +102,6 @@ def test_texts_alone_have_no_images(tmp_path: Path) -> None:
     assert open_dataset(dataset.card).card == dataset.card
     with pytest.raises(StimuliError, match="'h' has texts and no images"):
         dataset.image(0)
-    preview = preview_hub(addition)
-    first = preview.samples[0]
-    assert (first.image, first.captions) == (None, (("0", "a"), ("1", "b")))
-    assert (preview.rows, preview.images, preview.problems) == (2, 0, ())
     for more, flag in (({"image_column": "number"}, "image-column"), ({"images_only": True}, "im")):
         with pytest.raises(InputError, match=f"--texts-only takes no images; leave --{flag}"):
             open_addition(replace(addition, **more))
@@ -174,12 +167,10 @@ def naming(folder: Path, path: Path | str) -> str:
     return str(folder)
 
 
-def said_of_row(folder: str) -> tuple[str, str]:
-    """Return what is said of a split whose one row is refused, as it is added and looked at."""
+def said_of_row(folder: str) -> str:
     with pytest.raises(StimuliError) as refused:
         HubDataset.open(folder, name="h")
-    (seen,) = preview_hub(Addition(hub=folder)).problems
-    return str(refused.value), str(seen)
+    return str(refused.value)
 
 
 def test_a_file_outside_the_data_set_is_not_read(tmp_path: Path) -> None:
@@ -192,9 +183,8 @@ def test_a_file_outside_the_data_set_is_not_read(tmp_path: Path) -> None:
         "row 1: image 0 is not in the data set but at '/.*; only images that the data set itself"
     )
     for path in outside:
-        added, seen = said_of_row(naming(repo, path))
-        assert re.search(rf"repo has 1 problem .*:\n  {problem}", added)
-        assert re.match(problem, seen)
+        said = said_of_row(naming(repo, path))
+        assert re.search(rf"repo has 1 problem .*:\n  {problem}", said)
 
 
 def test_a_file_of_the_data_set_is_read_within_limits(
@@ -207,11 +197,11 @@ def test_a_file_of_the_data_set_is_read_within_limits(
     for path in (repo / "own.png", repo / "link.png"):
         dataset = HubDataset.open(naming(repo, path), name="h")
         assert np.array_equal(dataset.image(0), IMAGES[3])
-    for said in said_of_row(naming(repo, repo)):
-        assert re.search("row 1: .*repo is a folder; expected an image, as a regular file", said)
+    said = said_of_row(naming(repo, repo))
+    assert re.search("row 1: .*repo is a folder; expected an image, as a regular file", said)
     monkeypatch.setattr("core.stimuli.images.IMAGE", 10)
-    for said in said_of_row(naming(repo, repo / "own.png")):
-        assert re.search("row 1: .*own.png has .*; expected an image, of 10", said)
+    said = said_of_row(naming(repo, repo / "own.png"))
+    assert re.search("row 1: .*own.png has .*; expected an image, of 10", said)
 
 
 def make_image_folder(folder: Path) -> Path:
@@ -238,7 +228,6 @@ def test_a_local_folder_of_image_files_is_read(
 ) -> None:
     folder = make_image_folder(tmp_path / "real" / "repo")
     assert holds_image_folder(HubDataset.open(str(folder), name="h"))
-    assert len(preview_hub(Addition(hub=str(folder))).samples) == 2
     (tmp_path / "linked").symlink_to(tmp_path / "real")
     assert holds_image_folder(HubDataset.open(str(tmp_path / "linked" / "repo"), name="h"))
     monkeypatch.chdir(tmp_path / "real")
@@ -382,39 +371,3 @@ def test_a_network_that_fails_midway_is_told_from_bad_data(
     monkeypatch.setattr("core.hub.fetch.commit_of", lambda _: None)
     with pytest.raises(expected, match=r"download failed|the hub .* cannot be reached"):
         HubDataset.open("a/b", name="h")
-
-
-def test_a_preview_reads_the_first_rows_alone(tmp_path: Path) -> None:
-    texts = [["a", "b"], ["", "c"], ["d"], ["e"]]
-    folder = publish(tmp_path / "repo", texts, image="photo", text="words")
-    addition = Addition(hub=folder, image_column="photo", text_column="words")
-    preview = preview_hub(addition, limits=Limits(rows=3))
-    assert [one.stimulus for one in preview.samples] == ["0", "2"]
-    assert preview.samples[0].captions == (("0", "a"), ("1", "b"))
-    assert preview.samples[1].image.getpixel((0, 0)) == (60, 60, 60)
-    assert list(map(str, preview.problems)) == ["row 2: the caption of 1 is empty"]
-    assert (preview.rows, preview.images, preview.is_whole) == (3, 3, False)
-    assert preview_hub(addition, limits=Limits(rows=4)).is_whole
-    assert not preview_hub(replace(addition, split="train[:4]")).is_whole
-    assert list(tmp_path.rglob("*.arrow")) == []  # nothing is prepared
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "hf://datasets/someone/photos@main/train/1.png",
-        "hf://datasets/someone/photos/train/1.png",
-        "hf://someone/model/1.png",
-        "hf://datasets/someone/thief@main/../../photos/resolve/main/train/1.png",
-    ],
-)
-def test_a_preview_reads_no_file_of_another_repository(
-    online: LocalHub, tmp_path: Path, path: str
-) -> None:
-    online.add_dataset("someone/photos", make_image_folder(tmp_path / "hosted"))
-    online.add_dataset("someone/thief", Path(naming(tmp_path / "thief", path)))
-    online.asked.clear()
-    preview = preview_hub(Addition(hub="someone/thief"))
-    (said,) = map(str, preview.problems)
-    assert said.startswith(f"row 1: image 0 is not in the data set but at '{path}'; only images")
-    assert not any("photos" in one or "1.png" in one for one in online.asked)

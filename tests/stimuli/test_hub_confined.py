@@ -14,9 +14,7 @@ import pytest
 from core.errors import StimuliError
 from core.files.userfile import MB
 from core.stimuli import hub
-from core.stimuli.addition import Addition
 from core.stimuli.hub import HubDataset
-from core.stimuli.preview import Limits, preview_hub
 
 
 @pytest.fixture(autouse=True)
@@ -34,13 +32,10 @@ def folder(tmp_path: Path) -> Path:
 
 def test_it_finds_what_is_there_and_says_what_is_not(folder: Path) -> None:
     pq.write_table(pa.table({"text": ["one", "two"]}), folder / "train.parquet")
-    assert preview_hub(Addition(hub=str(folder), texts_only=True)).rows == 2
     dataset = HubDataset.open(str(folder), name="h", image_column="")
     assert dataset.captions["text"].tolist() == ["one", "two"]
     with pytest.raises(StimuliError, match=r"as a hub data set: .*; check the id"):
         HubDataset.open(str(folder), name="h", split="test")
-    with pytest.raises(StimuliError, match=r"as a hub data set: .*; check the id"):
-        preview_hub(Addition(hub=str(folder), split="test"))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process is limited on Linux")
@@ -64,14 +59,3 @@ def test_a_line_that_unpacks_to_more_than_there_is_room_for_is_refused(
     too_much = r"repo takes more than the 200 MB of memory that may be used, half of what is free"
     with pytest.raises(StimuliError, match=too_much):
         HubDataset.open(str(folder), name="h", image_column="")
-    with pytest.raises(StimuliError, match=too_much):
-        preview_hub(Addition(hub=str(folder), texts_only=True))
-
-
-def test_first_rows_that_do_not_come_are_not_awaited(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(hub, "STARTING", 0.0)
-    pq.write_table(pa.table({"text": ["one", "two"]}), folder / "train.parquet")
-    with pytest.raises(StimuliError, match=r"the first rows of .* were not read within 0\.1 s;"):
-        preview_hub(Addition(hub=str(folder), texts_only=True), limits=Limits(seconds=0.1))

@@ -19,10 +19,10 @@ from core.figures.numbers import counted
 from core.jobs.job import Job
 from core.questions.words import to_words
 from core.settings import store_path
-from core.stimuli.addition import OF_HUB, Addition, check_addition, choices_of, settled
+from core.stimuli.addition import OF_HUB, Addition, check_addition, choices_of
 from core.stimuli.hub import DEFAULTS, PRESETS, check_id
 from core.stimuli.images import SUFFIXES
-from core.stimuli.preview import LIMITS, Preview, Sample, preview_folder, preview_hub
+from core.stimuli.preview import LIMITS, Preview, Sample, preview_folder
 from core.stimuli.table import TABLES, list_tables
 from core.store.listing import check_title, tidy
 from core.store.uploads import keep_dataset, safe_name
@@ -32,8 +32,7 @@ from pages._shared import address, controls, frame, gallery, queries, runner
 from pages._shared.controls import Look, pick_option
 
 NEEDED = """Images and a table with a row per caption: `image`, a file's name, and `caption`, its
-text. Also the captions of COCO and Flickr, texts named as the images are, tars, and Parquet files
-with images. Images alone and texts alone are taken, too."""
+text. Also the captions of COCO. Images alone and texts alone are taken, too."""
 SOURCES = {
     "upload": "Upload",
     "folder": "Folder on the server",
@@ -78,14 +77,14 @@ def draw() -> None:
     if not (addition.folder or addition.hub or addition.ids):
         return
     preview = None
-    with frame.part():  # a hub that does not answer now may answer the job
+    with frame.part():
         preview = show_preview(addition)
     if preview or addition.hub:
         _finish(addition, preview)
 
 
 def _pick_upload() -> Addition:
-    suffixes = [".zip", ".tar", *TABLES, *SUFFIXES]
+    suffixes = [".zip", *TABLES, *SUFFIXES]
     label = "A zip, or captions and their images"
     folder = uploads.pick(
         label,
@@ -117,7 +116,7 @@ def _with_table(folder: str) -> Addition:
     if not tables:
         return Addition(folder=folder, images_only=pick_option(OPTIONS["images_only"]))
     table = ""
-    if len(tables) > 1 and not settled(Addition(folder=folder)).hub:
+    if len(tables) > 1:
         labels = {table: table for table in tables}
         table = pick_option(OPTIONS["table"], Look(labels=labels, start=tables[0]))
     texts_only = pick_option(OPTIONS["texts_only"])
@@ -153,7 +152,7 @@ def _finish(addition: Addition, preview: Preview | None) -> None:
         name = pick_option(OPTIONS["name"], Look(start=own))
     with right:
         title = tidy(pick_option(OPTIONS["title"], Look(start="", example=own)))
-    seen = bool(preview and preview.is_whole and not preview.unopened)
+    seen = bool(preview and preview.is_whole and not preview.unread)
     is_sound = seen and not (preview and preview.problems)
     skips = not is_sound and pick_option(OPTIONS["skip_broken"])
     addition = replace(addition, name=name, title=title, skip_broken=skips)
@@ -201,17 +200,14 @@ def _obstacle(addition: Addition, preview: Preview | None) -> str:
 
 
 def show_preview(addition: Addition) -> Preview | None:
-    """Draw the first stimuli of a source and all its problems, and return it; None for a data set
-    of the hub before anybody looks into it, which asks the hub.
-
-    Raises InputError, OfflineError if it cannot be read.
+    """Draw the first stimuli of a folder or of a file of ids, and all its problems; None for a data
+    set of the hub. Raise InputError if it cannot be read.
     """
+    if addition.hub:
+        return None
     held: tuple[Addition, Seen] | None = st.session_state.get(_HELD)
     source = replace(addition, name="", title="", skip_broken=False)
     if held is None or held[0] != source:
-        label = "Look at the first stimuli"
-        if source.hub and not st.button(label, icon=":material/search:", key="look"):
-            return None
         held = st.session_state[_HELD] = source, _look(source)
     preview, pictures = held[1]
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -235,13 +231,9 @@ def _look(source: Addition) -> Seen:
         bar.progress(done / total, f"{what}: {done:,} of {total:,}")
 
     with st.spinner("Looking at the stimuli"):
-        source = settled(source)
-        if source.hub:
-            preview = preview_hub(source)
-        else:
-            folder, choices = choices_of(source)
-            preview = preview_folder(folder, report=report, **choices)
-            bar.empty()
+        folder, choices = choices_of(source)
+        preview = preview_folder(folder, report=report, **choices)
+        bar.empty()
     return preview, [_tile(index, sample) for index, sample in enumerate(preview.samples)]
 
 
@@ -260,20 +252,14 @@ def _extent(preview: Preview) -> str:
     images = counted(preview.images, "image", "images") if preview.images else ""
     levels = f" Caption levels: {', '.join(preview.levels)}." if len(preview.levels) > 1 else ""
     factors = f" Factors: {', '.join(preview.factors)}." if preview.factors else ""
-    unopened = preview.unopened + preview.unread
-    if preview.is_whole and not unopened:
+    if preview.is_whole and not preview.unread:
         both = " and ".join(filter(None, (rows, images)))
         return f"Looked at {both}: all there is.{levels}{factors}"
     seen = rows if preview.is_whole else f"the first {rows}"
     seen = f"{seen}, with {images}" if images else seen
-    if unopened:
-        depths = [
-            f"{counted(preview.images - unopened, 'was', 'were')} opened",
-            f"{preview.unopened:,} only in their headers" if preview.unopened else "",
-            f"{preview.unread:,} not at all" if preview.unread else "",
-        ]
-        end = f"a look at images ends after {LIMITS.seconds:g} s"
-        seen = f"{seen}, of which {', '.join(filter(None, depths))}: {end}"
+    if preview.unread:
+        opened = counted(preview.images - preview.unread, "was", "were")
+        seen = f"{seen}, of which {opened} opened within {LIMITS.seconds:g} s"
     return f"Looked at {seen}; the job checks everything.{levels}{factors}"
 
 
