@@ -35,8 +35,7 @@ class Addition:
     )
     hub: str = option(
         "",
-        help="a Hugging Face data set, a folder of data files in the same form, or a preset:"
-        " wit_1024, flickr30k",
+        help="a Hugging Face data set, or a preset: wit_1024, flickr30k",
         label="Hub id",
         metavar="ID",
     )
