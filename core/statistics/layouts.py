@@ -114,8 +114,8 @@ def trustworthiness(distances: Matrix, points: Points, *, neighbors: int) -> flo
     )
 
 
-def classical(distances: Matrix) -> Points:
-    """Return the classical scaling: the two largest principal components of −½ · the doubly
+def classical(distances: Matrix, *, dims: int = 2) -> Points:
+    """Return the classical scaling: the `dims` largest principal components of −½ · the doubly
     centered squared distances (Torgerson 1952).
     """
     squares = distances**2
@@ -123,7 +123,8 @@ def classical(distances: Matrix) -> Points:
         -(squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()) / 2
     )
     values, vectors = np.linalg.eigh(centered)
-    points: np.ndarray = vectors[:, [-1, -2]] * np.sqrt(np.maximum(values[[-1, -2]], 0.0))
+    largest = np.sqrt(np.maximum(values[::-1][:dims], 0.0))
+    points: np.ndarray = vectors[:, ::-1][:, :dims] * largest
     return points
 
 

@@ -113,7 +113,7 @@ def test_embedding_again_does_nothing(run, world: Path) -> None:
         ("study show ~nobody-here/x.toml", "no study named '~nobody-here/x.toml' and no"),
         (
             "color layout --dataset photos --source pixels:~nobody-here",
-            "no dataset, folder or file named '~nobody-here'",
+            "no dataset named '~nobody-here'",
         ),
         ("dataset add x --folder . --revision r", "--revision belongs to --hub"),
         ("dataset add x --hub a/b --folder .", "name one of these"),

@@ -27,7 +27,6 @@ from core.encoders.requests import ImportRequest
 from core.encoders.zoo import read_zoo
 from core.errors import PlatoscopeError
 from core.plans.reading import read_plan, shipped
-from core.questions.color.photos import read_pictures
 from core.stimuli.folder import FolderDataset
 from core.store.listing import read_titles
 from core.store.uploads import keep_dataset
@@ -126,9 +125,6 @@ KINDS = {
     "plan": Kind("p.toml", next(iter(shipped().values())).read_bytes(), read_plan),
     "instruction": Kind("i.txt", b"Say it in {words} words.\n", read_instruction),
     "titles": Kind("titles.json", TITLES, lambda path: read_titles(path.parent)),
-    "pictures": Kind(
-        "x.npz", made(lambda file: np.savez(file, x=np.full((2, 3, 4, 3), 7, "u1"))), read_pictures
-    ),
     "zip of a dataset": Kind("x.zip", made(upload), uploaded),
 }
 

@@ -44,8 +44,8 @@ def _quick(monkeypatch) -> None:
     """Offer what takes long, and make the rest quickly: lay out without UMAP, draw few random sets
     and halves, shuffle colors once and count few pixels.
     """
-    lay_out, agree = color.lay_out, color.agree
-    count = color_sources.count_colors
+    lay_out, permuted = color.lay_out, color.permuted
+    rank_agreement, count = color.rank_agreement, color_sources.count_colors
     monkeypatch.setattr(runner, "PATIENCE", 0.0)
     monkeypatch.setitem(LAYOUTS, "umap", LAYOUTS["mds"])
     monkeypatch.setattr(
@@ -57,10 +57,13 @@ def _quick(monkeypatch) -> None:
     )
     monkeypatch.setattr(
         color,
-        "agree",
-        lambda x, y, **how: agree(
-            x, y, **(how | {"permutations": 1, "draws": min(1, how["draws"])})
+        "rank_agreement",
+        lambda x, y, **how: rank_agreement(
+            x, y, **(how | {"permutations": 1, "draws": min(1, how.get("draws", 0))})
         ),
+    )
+    monkeypatch.setattr(
+        color, "permuted", lambda score, n, **how: permuted(score, n, **(how | {"permutations": 1}))
     )
     monkeypatch.setattr(
         color_sources,

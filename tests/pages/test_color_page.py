@@ -20,7 +20,7 @@ from core.questions.words import read_question
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
-PLOTS = ["layouts", "agreement", "knowledge"]
+PLOTS = ["layouts", "knowledge", "agreement"]
 PIXELS = "pixels:cifar10"
 
 
@@ -83,27 +83,24 @@ def test_the_page_draws_clouds_agreement_and_model_size(opened, store):
     assert charts(app) == PLOTS
     text = words(app)
     assert "GPT-2 M arranges colors as perception does (τ = 1.00" in text
-    kinds = (ColorLayout, ColorAgreement, ColorModels)  # the last is that of the published values
+    kinds = (ColorLayout, ColorModels, ColorAgreement)  # the last is that of the published values
     read = [
         read_question(kind, make_parser().parse_args(shlex.split(line)[1:]))
         for line, kind in zip(commands(app)[:-1], kinds, strict=True)
     ]
     every = ("perception", PIXELS, "gpt-2-m", "vit-mae-s", "captions", "gpt-2-s")
-    assert [getattr(one, "source", ()) for one in read] == [every, every, ()]
+    assert [getattr(one, "source", ()) for one in read] == [every, (), every]
 
 
 @pytest.mark.slow
 def test_choices_reach_the_commands_and_the_numbers(opened, store):
     app = opened(store, "color")
-    app.selectbox(key="survey").set_value("uw")
     app.multiselect(key="source").set_value([PIXELS, "best"])
-    app.number_input(key="smoothing").set_value(2.5)
+    app.selectbox(key="by").set_value("words")
     app.multiselect(key="words").set_value(["red", "orange", "yellow", "pink", "blue", "teal"])
     app.run()
     assert not app.exception
-    assert "--smoothing 2.5 --words red orange yellow pink blue teal --survey uw" in " ".join(
-        commands(app)
-    )
+    assert "--words red orange yellow pink blue teal" in " ".join(commands(app))
     assert "n = 6 colors" in words(app)
 
 
@@ -114,4 +111,4 @@ def test_a_store_without_language_models_and_color_words_draws_pixels(opened, tm
     assert not app.exception
     assert "captions is left out: 0 colors were seen 20 times or more" in words(app).lower()
     assert not said(app)
-    assert charts(app) == PLOTS[:2]
+    assert charts(app) == ["layouts", "agreement"]

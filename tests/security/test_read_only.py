@@ -129,8 +129,6 @@ def _over(store: Path, words: list[str]) -> list[str]:
 @pytest.mark.parametrize(
     "question",
     [
-        ColorLayout(Scope("cave"), ("pixels:/etc",)),
-        ColorLayout(Scope("cave"), ("vectors:/etc/passwd",)),
         ColorLayout(Scope("cave"), ("hf:/root/model",)),
         ColorLayout(Scope("cave"), ("simcse",)),
     ],

@@ -32,7 +32,6 @@ WRITES = {  # what names one to write, or a command that does so by itself
 }
 NAMES_FILE = re.compile(r"\b(FILE|DIR|FOLDER|FILE_X|FILE_Y|PATH)\b|\b(folder|file)\b")
 NO_FILE = {  # what speaks of files and names none
-    *((f"color {name}", "--words") for name in ("agreement", "layout", "models")),
     ("dataset add", "--title"),
     ("import", "--id-column"),
     ("import", "--name"),

@@ -1,5 +1,6 @@
-"""Which colors occur together, in pictures or in captions, and what the counts say of how colors
-belong together."""
+"""Which colors occur together, in images or in captions, and what the counts say of how colors
+belong together.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +13,28 @@ from jaxtyping import Float, Float64, Int64, Integer, UInt8
 
 from core.errors import InputError, MetricError
 from core.progress import tell_each
-from core.questions.color.parts import GRID, GRIDS, PAIRS, RADIUS, SMOOTHING
+from core.settings import ROOT
 
+RADIUS, PAIRS, GRID = 4.0, 300_000, 8  # of pairs of pixels
+GRIDS = (2, 16)  # fewest and most steps: of 16³ colors a table of all pairs takes 134 MB
+SMOOTHING = 1.0  # added to each count
+CIFAR10 = ROOT / "data" / "color" / "cifar10_counts.npz"  # of the test images, with seed 0
+CIFAR10_PAIRS = 30_000_000  # a hundred times the paper's, since rare colors meet rarely
 _BATCH = 1_000_000  # pairs that are in memory at a time
 
 Picture = UInt8[np.ndarray, "_ _ 3"]  # (height, width, RGB); pictures differ in size
 Colors = UInt8[np.ndarray, "pairs 3"]
+
+
+def read_counts() -> Int64[np.ndarray, "cells cells"]:
+    """Return how often the colors of CIFAR-10 meet, as `count_colors` of CIFAR10_PAIRS."""
+    with np.load(CIFAR10, allow_pickle=False) as file:
+        first, second, count = (
+            file[name].astype(np.int64) for name in ("first", "second", "count")
+        )
+    table = np.zeros((GRID**3, GRID**3), np.int64)
+    table[first, second] = table[second, first] = count
+    return table
 
 
 def offsets(radius: float) -> Int64[np.ndarray, "offsets 2"]:
@@ -39,12 +56,9 @@ def sample_pairs(
     """Draw pairs of pixels that lie at most `radius` pixels apart in one picture, and return their
     colors.
 
-    Each picture is as likely as any other, and within it each such pair of different pixels:
-    nothing is wrapped or clamped at its borders. Drawn with replacement. radius: in pixels, from 1.
-    pairs: how many. Raises InputError for no pictures, a radius below 1, no pairs, and for a
-    picture too small to hold a pair.
+    Each picture is as likely as any other, and within it each such pair of different pixels.
+    Drawn with replacement. Raises InputError for a picture too small to hold a pair.
     """
-    _check(pictures, radius, pairs)
     drawn = rng.integers(len(pictures), size=pairs)
     sizes = np.array([picture.shape[:2] for picture in pictures])
     starts = np.concatenate([[0], sizes.prod(axis=1).cumsum()[:-1]])
@@ -78,19 +92,6 @@ def _draw_places(
     return here, here + steps[chosen]
 
 
-def _check(pictures: Sequence[Picture], radius: float, pairs: int) -> None:
-    if not len(pictures):
-        raise InputError(
-            "at least one picture expected, since colors are counted in pictures; got none"
-        )
-    if radius < 1:
-        raise InputError(
-            f"the radius is at least 1 pixel, the distance of two neighbors; got {radius}"
-        )
-    if pairs < 1:
-        raise InputError(f"expected at least one pair of pixels; got {pairs}")
-
-
 def cells(rgb: Colors, *, grid: int = GRID) -> Int64[np.ndarray, " pairs"]:
     """Return the cell of each color on a grid of `grid` equal steps per channel: (r · grid + g) ·
     grid + b, 0 … grid³ − 1.
@@ -115,7 +116,6 @@ def count_colors(
     """Count how often the colors of a grid meet in `pairs` sampled pairs of pixels; see
     `sample_pairs`, `cells`, `count_pairs`.
     """
-    _check(pictures, radius, pairs)
     rng = np.random.default_rng(seed)
     table = np.zeros((grid**3, grid**3), np.int64)
     for done in tell_each(range(0, pairs, _BATCH), "batches of pairs of pixels"):

@@ -1,4 +1,4 @@
-"""CIELAB, and the colors that people mean by words: centroids of two public surveys."""
+"""CIELAB, and the colors that people mean by words: centroids of a public survey."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Float64, Int64
+from jaxtyping import Float, Float64
 
 from core.errors import UnknownNameError
-from core.questions.color.parts import SURVEYS
 from core.settings import ROOT
 
 _RGB_TO_XYZ = np.array(
@@ -60,44 +59,19 @@ def to_hex(lab: Float[np.ndarray, "n 3"]) -> list[str]:
     ]
 
 
-def differences(lab: Float[np.ndarray, "n 3"]) -> Float64[np.ndarray, "n n"]:
-    """Return the color difference ΔE*ab of every two colors: their Euclidean distance in CIELAB
-    (CIE 1976).
-    """
-    from scipy.spatial import distance
-
-    return distance.squareform(distance.pdist(lab.astype(np.float64)))
-
-
 TABLE = ROOT / "data" / "color" / "words.csv"
 LAB = ["L", "a", "b"]
 
 
-def color_words(survey: str = "xkcd", words: Sequence[str] | None = None) -> pd.DataFrame:
-    """Return color words (all 24, or the chosen ones in that order): word, L, a, b, hex, answers.
+def color_words(words: Sequence[str] = ()) -> pd.DataFrame:
+    """Return color words (all 24, or the named ones in that order): word, L, a, b, hex, answers.
 
     L, a, b: the mean in CIELAB of the colors that people called by the word; answers: how many.
-    survey: "xkcd" (Heer, Stone 2012) or "uw" (Kim et al. 2019, the means as its authors' table has
-    them; answers are those to colors of the whole RGB cube). Raises UnknownNameError for another
-    survey or word.
+    Raises UnknownNameError. Source: the xkcd survey, as binned by Heer, Stone 2012.
     """
-    if survey not in SURVEYS:
-        raise UnknownNameError("survey of color words", survey, SURVEYS)
-    table = pd.read_csv(TABLE).query("survey == @survey").set_index("word")
-    if unknown := [word for word in words or () if word not in table.index]:
+    table = pd.read_csv(TABLE).set_index("word")
+    if unknown := [word for word in words if word not in table.index]:
         raise UnknownNameError("color word", unknown[0], table.index)
     table = table.loc[list(dict.fromkeys(words))] if words else table
     table = table.assign(hex=to_hex(table[LAB].to_numpy())).reset_index()
     return table[["word", *LAB, "hex", "answers"]]
-
-
-def nearest_word(
-    lab: Float[np.ndarray, "n 3"], centroids: Float[np.ndarray, "words 3"]
-) -> Int64[np.ndarray, " n"]:
-    """Return the word whose centroid each CIELAB color is nearest to; of equally near ones, the
-    first.
-    """
-    from scipy.spatial import distance
-
-    nearest: np.ndarray = distance.cdist(lab, centroids).argmin(axis=1).astype(np.int64)
-    return nearest

@@ -13,52 +13,30 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float64
+from scipy.spatial import distance, procrustes
 
 from core.competence.records import can_measure
-from core.errors import InputError, NotApplicableError, PlatoscopeError, UnknownNameError
+from core.errors import InputError, NotApplicableError, PlatoscopeError
 from core.modalities import LANGUAGE
-from core.options import MOST_STIMULI, build, draws_option, option, options_of, part, values_of
+from core.options import draws_option, option, part, seed_option
 from core.progress import Progress
 from core.questions.asking import ask
-from core.questions.color.agreement import (
-    DISSIMILARITIES,
-    LAYOUTS,
-    Arrangement,
-    agree,
-    shared_neighbors,
-)
-from core.questions.color.layout import lay_out, superpose
-from core.questions.color.parts import (
-    BEST,
+from core.questions.color.agreement import permuted, rank_agreement
+from core.questions.color.layout import STARTS, lay_out, superpose
+from core.questions.color.perception import LAB, TABLE, color_words, to_hex
+from core.questions.color.sources import (
     CAPTIONS,
-    DRAWS,
-    LARGEST,
     PERCEPTION,
     PIXELS,
-    SHIPPED,
-    SOURCES,
-    WORST,
-    Counting,
-    K,
-    Palette,
-    Precision,
-    Reading,
-    SourceKind,
-    kind_of,
-)
-from core.questions.color.perception import LAB, TABLE, color_words, differences, to_hex
-from core.questions.color.sources import (
     Dissimilarities,
-    check_sentences,
-    check_shipped,
+    Reading,
     choose_model,
     common,
-    ends,
     gather,
     title_of,
+    usual_sources,
 )
-from core.questions.finding import ALPHA, Finding
+from core.questions.finding import ALPHA, NAN, Finding
 from core.questions.question import Answer, StudyQuestion
 from core.statistics.correlations import spearman_interval
 from core.statistics.nulls import adjust
@@ -68,31 +46,35 @@ from core.study.study import Study
 if TYPE_CHECKING:
     from core.figures.grammar import Plot
 
-WHOLE = (
-    (DISSIMILARITIES, "kendall"),
-    (DISSIMILARITIES, "spearman"),
-    (LAYOUTS, "disparity"),
-)  # what is said of all colors at once
-ENDINGS = {"": "value", "_p": "p"}
-OF_ALL = [f"{name}{ending}" for _, name in WHOLE for ending in ENDINGS]
+DRAWS = 1000  # permutations, and draws of colors
+MOST_SOURCES = 12
+SOURCES = (
+    "perception, captions, pixels:IMAGES (cifar10 or a dataset), vision (the largest vision model),"
+    " or a model: best, worst, one of the dataset, simcse, roberta, hf:ID, hf:FOLDER"
+)
 WITH_PERCEPTION = {
     "kendall": "Kendall's τ of its dissimilarities with perception's",
     "kendall_p": "one-sided p of τ, over permutations of colors",
-    "spearman": "Spearman's ρ of the same",
-    "spearman_p": "its p",
     "disparity": "Procrustes disparity of the layouts: 0 is the same, 1 nothing in common",
     "disparity_p": "its p",
 }
-MOST_SOURCES = 12
-OWN: Mapping[SourceKind, tuple[str, ...]] = {  # options that belong to a kind of source
-    "perception": (),
-    "pixels": ("by", "radius", "pairs", "grid", "side", "smoothing", "least"),
-    "captions": ("smoothing", "least"),
-    "model": ("layer", "sentences"),
-    "vectors": (),
-}
-NAMED = {f"{PIXELS}{SHIPPED}": ("by", "smoothing", "least")}  # their counts are given
 S = TypeVar("S", bound="SourceQuestion")
+
+
+@dataclass(frozen=True)
+class Precision:
+    """Which colors are laid out, and how thoroughly layouts are sought and tested."""
+
+    words: tuple[str, ...] = option(
+        (), label="Color words", metavar="WORD", help="some of the 24 color words, all if none"
+    )
+    starts: int = option(
+        STARTS, least=0, most=100_000, label="Random starts", help="random starts of each layout"
+    )
+    permutations: int = draws_option(
+        DRAWS, least=0, label="Permutations", help="permutations of colors, for p"
+    )
+    seed: int = seed_option("seed of random starts, permutations and draws")
 
 
 @dataclass(frozen=True)
@@ -104,74 +86,29 @@ class SourceQuestion(StudyQuestion):
     source: tuple[str, ...] = option(
         (), label="Sources", metavar="SOURCE", help=f"{SOURCES} (one of each kind)"
     )
-    counting: Counting = part(Counting)
     reading: Reading = part(Reading)
-    palette: Palette = part(Palette)
     precision: Precision = part(Precision)
 
     def complete(self: S, study: Study) -> S:
-        """Name the sources, the default ones if none is named, and set options that none of them
-        has to their defaults.
+        """Name the sources, the default ones if none is named.
 
-        Raises InputError for a source named twice and for counts that are given;
-        UnknownNameError and MetricError as `choose_model`.
+        Raises InputError for a source named twice, UnknownNameError and MetricError as
+        `choose_model`.
         """
+        color_words(self.precision.words)
         chosen = self.source or usual_sources(study)
-        names = [choose_model(study, one) if kind_of(one) == "model" else one for one in chosen]
+        names = [
+            one
+            if one in (PERCEPTION, CAPTIONS) or one.startswith(PIXELS)
+            else choose_model(study, one)
+            for one in chosen
+        ]
         if twice := [one for one in dict.fromkeys(names) if names.count(one) > 1 and self.source]:
             raise InputError(f"{twice[0]} is named twice; leave one out")
         sources = tuple(dict.fromkeys(names))
         if len(sources) > MOST_SOURCES:
             raise InputError(f"up to {MOST_SOURCES} sources are compared; got {len(sources)}")
-        if PIXELS + SHIPPED in sources and not any(
-            kind_of(one) == "pixels" and one not in NAMED for one in sources
-        ):
-            check_shipped(self.counting)
-        return self.of(*sources)
-
-    def of(self: S, *sources: str) -> S:
-        """Return the same question about these sources, without the options that none of them
-        has.
-        """
-        own = {name for one in sources for name in NAMED.get(one, OWN[kind_of(one)])}
-        foreign = {name for names in OWN.values() for name in names} - own
-        defaults = {one.name: one.default for one in options_of(type(self))}
-        return build(
-            type(self),
-            values_of(self) | {name: defaults[name] for name in foreign} | {"source": sources},
-        )
-
-    def gather(self, study: Study) -> tuple[dict[str, Dissimilarities], list[Finding]]:
-        """Return what each source says of its colors, and why others are left out.
-
-        Raises UnknownNameError for a word that is a color to none of them, and what the last
-        source raised if all are left out.
-        """
-        survey, words = self.palette.survey, self.palette.words
-        study.store.note_files(TABLE)
-        found: dict[str, Dissimilarities] = {}
-        left_out: list[Finding] = []
-        for name in self.source:
-            alone = self.of(name)
-            try:
-                found[name] = gather(
-                    study,
-                    name,
-                    counting=alone.counting,
-                    reading=self.reading,
-                    palette=self.palette,
-                )
-            except PlatoscopeError as error:
-                if len(left_out) == len(self.source) - 1:
-                    raise
-                study.store.note_failure(error)
-                title = title_of(study, name)
-                left_out.append(Finding(f"{title} is left out", reason=str(error)))
-        every = list(color_words(survey)["word"])
-        known = [*every, *(color for one in found.values() for color in one.colors)]
-        if unknown := [word for word in words if word not in known]:
-            raise UnknownNameError("color word", unknown[0], list(dict.fromkeys(known)))
-        return found, left_out
+        return replace(self, source=sources)
 
     def titles(self, study: Study) -> dict[str, str]:
         """Return what people call each source, by its name: the name itself if two have one
@@ -180,6 +117,11 @@ class SourceQuestion(StudyQuestion):
         titles = {name: title_of(study, name) for name in self.source}
         shared = list(titles.values())
         return {name: name if shared.count(title) > 1 else title for name, title in titles.items()}
+
+    def left_out_of(self, study: Study, name: str, error: PlatoscopeError) -> Finding:
+        """Return why a source is left out."""
+        study.store.note_failure(error)
+        return Finding(f"{self.titles(study)[name]} is left out", reason=str(error))
 
 
 @dataclass(frozen=True)
@@ -200,36 +142,60 @@ class ColorLayout(SourceQuestion):
         "y": "a*, in ΔE",
         "z": "b*, in ΔE",
         "error": "distance from the same color in perception, in ΔE",
-        "neighbors": f"share of its {K} nearest colors that are its nearest in perception",
         **WITH_PERCEPTION,
         "stress": "Kruskal's stress of the layout",
     }
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        if len(self.source) > 1:
-            tables, left_out = list[pd.DataFrame](), list[Finding]()
-            titles = self.titles(study)
-            for name in self.source:
-                try:
-                    table = ask(self.of(name), study, report)
-                except PlatoscopeError as error:
-                    if len(left_out) == len(self.source) - 1:
-                        raise
-                    study.store.note_failure(error)
-                    left_out.append(Finding(f"{titles[name]} is left out", reason=str(error)))
-                else:
-                    tables.append(table.assign(source=titles[name]))
-            table = pd.concat(tables, ignore_index=True)
-            return Answer(table, [*layout_findings(table), *left_out])
-        found, _ = self.gather(study)
-        (colors,) = common([*found.values()], self.palette.words)
-        starts, seed = self.precision.starts, self.precision.seed
-        layout = lay_out(colors.matrix, starts=starts, seed=seed, report=report)
-        points = superpose(layout.points, colors.lab).points
-        table = _tabulate(colors, points, self.precision)
-        table.insert(0, "source", self.titles(study)[self.source[0]])
-        table = table.assign(stress=layout.stress)
-        return Answer(table, layout_findings(table))
+        if len(self.source) == 1:
+            table = self._lay_out(study, self.source[0], report)
+            return Answer(table, layout_findings(table))
+        tables, left_out = list[pd.DataFrame](), list[Finding]()
+        titles = self.titles(study)
+        for name in self.source:
+            try:
+                table = ask(replace(self, source=(name,)), study, report)
+            except PlatoscopeError as error:
+                if len(left_out) == len(self.source) - 1:
+                    raise
+                left_out.append(self.left_out_of(study, name, error))
+            else:
+                tables.append(table.assign(source=titles[name]))
+        table = pd.concat(tables, ignore_index=True)
+        return Answer(table, [*layout_findings(table), *left_out])
+
+    def _lay_out(self, study: Study, name: str, report: Progress | None) -> pd.DataFrame:
+        """Return a row per color: where it lies by the source, how far that is from perception, and
+        how the whole agrees.
+        """
+        study.store.note_files(TABLE)
+        precision = self.precision
+        (colors,) = common([gather(study, name, self.reading)], precision.words)
+        layout, stress = lay_out(
+            colors.matrix, starts=precision.starts, seed=precision.seed, report=report
+        )
+        points = superpose(layout, colors.lab)
+        shuffled = {"permutations": precision.permutations, "seed": precision.seed}
+        truth = distance.squareform(distance.pdist(colors.lab))
+        ranks = rank_agreement(colors.matrix, truth, **shuffled)
+        turned = permuted(
+            lambda order: float(procrustes(points, colors.lab[order])[2]),
+            len(points),
+            higher_is_more_alike=False,
+            **shuffled,
+        )
+        table = pd.DataFrame({"color": colors.colors, "hex": to_hex(colors.lab)})
+        table.insert(0, "source", self.titles(study)[name])
+        table[[*LAB, "seen"]] = np.column_stack([colors.lab, colors.seen])
+        table[["x", "y", "z"]] = points
+        return table.assign(
+            error=np.linalg.norm(points - colors.lab, axis=1),
+            kendall=ranks["value"],
+            kendall_p=ranks["p"],
+            disparity=turned["value"],
+            disparity_p=turned["p"],
+            stress=stress,
+        )
 
     def plot(self, table: pd.DataFrame) -> Plot:
         from core.questions.color import figures
@@ -246,12 +212,10 @@ class ColorAgreement(SourceQuestion):
     columns: ClassVar[Mapping[str, str]] = {
         "x": "one source",
         "y": "another",
-        "of": "what is compared: dissimilarities, or distances in the layouts",
-        "measure": "kendall, spearman, neighbors (nearest colors shared) or disparity",
-        "value": "of disparity lower is more alike, of the others higher",
+        "value": "Kendall's τ of the dissimilarities of all pairs of colors",
         "chance": "mean over permutations of colors",
         "p": "one-sided p over permutations of colors",
-        "p_adjusted": "p adjusted for the false discovery rate over the pairs of one measure",
+        "p_adjusted": "p adjusted for the false discovery rate over the pairs of sources",
         "low": "low end of the 95% interval over draws of colors",
         "high": "high end of that interval",
         "colors": "colors that all sources have",
@@ -259,13 +223,6 @@ class ColorAgreement(SourceQuestion):
 
     bootstrap: int = draws_option(
         DRAWS, least=0, label="Draws", help="draws of colors, for the 95%% interval of each value"
-    )
-    k: int = option(
-        K,
-        least=1,
-        most=MOST_STIMULI,
-        label="Nearest colors",
-        help="nearest colors that two sources may share",
     )
 
     def complete(self, study: Study) -> ColorAgreement:
@@ -277,33 +234,32 @@ class ColorAgreement(SourceQuestion):
         return complete
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        found, left_out = self.gather(study)
+        study.store.note_files(TABLE)
+        found, left_out = dict[str, Dissimilarities](), list[Finding]()
+        for name in self.source:
+            try:
+                found[name] = gather(study, name, self.reading)
+            except PlatoscopeError as error:
+                left_out.append(self.left_out_of(study, name, error))
         if len(found) < 2:
             raise NotApplicableError("fewer than two sources of colors are here to compare")
-        colors, precision = common([*found.values()], self.palette.words), self.precision
-        starts, seed = precision.starts, precision.seed
-        arranged = [
-            Arrangement(one.matrix, lay_out(one.matrix, starts=starts, seed=seed).points)
-            for one in colors
-        ]
-        titles = [self.titles(study)[name] for name in found]
-        pairs, tables = list(combinations(range(len(titles)), 2)), []
+        precision, titles = self.precision, self.titles(study)
+        colors = dict(zip(found, common([*found.values()], precision.words), strict=True))
+        pairs, rows = list(combinations(colors, 2)), []
         for done, (x, y) in enumerate(pairs, start=1):
-            table = agree(
-                arranged[x],
-                arranged[y],
-                k=self.k,
+            agreed = rank_agreement(
+                colors[x].matrix,
+                colors[y].matrix,
                 permutations=precision.permutations,
                 draws=self.bootstrap,
-                seed=seed,
+                seed=precision.seed,
             )
-            tables.append(table.assign(x=titles[x], y=titles[y], colors=len(colors[0].colors)))
+            count = len(colors[x].colors)
+            rows.append({"x": titles[x], "y": titles[y], **agreed, "colors": count})
             if report:
                 report(done, len(pairs), "pairs of sources")
-        every = pd.concat(tables, ignore_index=True)
-        by_measure = every.groupby(["of", "measure"])["p"]
-        adjusted = by_measure.transform(lambda p: adjust(p.to_numpy()))
-        table = every.assign(p_adjusted=adjusted)[list(self.columns)]
+        table = pd.DataFrame(rows)
+        table = table.assign(p_adjusted=adjust(table["p"].to_numpy()))[list(self.columns)]
         return Answer(table, [*agreement_findings(table), *left_out])
 
     def plot(self, table: pd.DataFrame) -> Plot:
@@ -336,40 +292,37 @@ class ColorModels(StudyQuestion):
     }
 
     reading: Reading = part(Reading)
-    palette: Palette = part(Palette)
     precision: Precision = part(Precision)
 
     def complete(self, study: Study) -> ColorModels:
-        """Refuse words and sentences once, not as the reason of every model."""
-        check_sentences(self.reading.sentences)
-        color_words(self.palette.survey, self.palette.words)
+        color_words(
+            self.precision.words
+        )  # a wrong word is refused once, not as every model's reason
         return self
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
         competence = study.coded().set_index("model")["value"]
         every = without_variants(study.models())
         names, rows = every.loc[reads(every, "caption"), "model"].tolist(), []
-        layout = ColorLayout(
-            scope=self.scope, reading=self.reading, palette=self.palette, precision=self.precision
-        )
+        layout = ColorLayout(scope=self.scope, reading=self.reading, precision=self.precision)
         for done, name in enumerate(names, start=1):
             row = {"model": name, "competence": competence.get(name, np.nan), "colors": 0}
             try:
                 if not can_measure(study.entry(name)):
                     raise NotApplicableError("its vectors alone are known, so it reads no words")
-                table = ask(layout.of(name), study)
+                table = ask(replace(layout, source=(name,)), study)
             except PlatoscopeError as error:
                 study.store.note_failure(error)
                 row["reason"] = str(error)
             else:
                 row |= {"colors": len(table), "reason": ""}
-                row |= {column: table[column].iloc[0] for column in OF_ALL}
+                row |= {column: table[column].iloc[0] for column in WITH_PERCEPTION}
             rows.append(row)
             if report:
                 report(done, len(names), "language models")
         about = study.models()[["model", "title", "group", "parameters", "copy"]]
         about = about.assign(untrained=about["group"] == UNTRAINED)
-        columns = ["model", "competence", "colors", *OF_ALL, "reason"]
+        columns = ["model", "competence", "colors", *WITH_PERCEPTION, "reason"]
         table = about.merge(pd.DataFrame(rows, columns=columns), on="model", how="right")
         return Answer(table, model_findings(table))
 
@@ -377,18 +330,6 @@ class ColorModels(StudyQuestion):
         from core.questions.color import figures
 
         return figures.knowledge(table)
-
-
-def usual_sources(study: Study) -> tuple[str, ...]:
-    """Return perception, CIFAR-10's pixels, the best language model, the largest vision model,
-    captions and the worst language model, as far as a study has them.
-    """
-    known = ends(study)
-    models = [name for name in (BEST, LARGEST) if name in known]
-    return (PERCEPTION, PIXELS + SHIPPED, *models, CAPTIONS, *({WORST} & known.keys()))
-
-
-# --- findings ---
 
 
 def layout_findings(table: pd.DataFrame) -> list[Finding]:
@@ -410,13 +351,10 @@ def layout_findings(table: pd.DataFrame) -> list[Finding]:
 
 
 def agreement_findings(table: pd.DataFrame) -> list[Finding]:
-    """Return how each source agrees with perception by τ of dissimilarities, the most alike first,
-    then which two of the others agree most; pairs without a value are left out.
-
-    table: as `ColorAgreement` answers.
+    """Return how each source agrees with perception, the most alike first, then which two of the
+    others agree most; pairs without a value are left out.
     """
-    rows = table[(table["of"] == DISSIMILARITIES) & (table["measure"] == "kendall")]
-    rows = rows.dropna(subset=["value", "p_adjusted"])
+    rows = table.dropna(subset=["value", "p_adjusted"])
     rows = rows.sort_values("value", ascending=False, kind="stable")
     seen = (rows["x"] == PERCEPTION) | (rows["y"] == PERCEPTION)
     near, others = rows[seen], rows[~seen]
@@ -454,7 +392,7 @@ def _alike(
     *,
     p: float,
     colors: float,
-    ends: tuple[float, float] = (np.nan, np.nan),
+    ends: tuple[float, float] = (NAN, NAN),
     note: str = "",
 ) -> Finding:
     return Finding(
@@ -522,26 +460,3 @@ def model_findings(models: pd.DataFrame) -> list[Finding]:
         for kind, rows in kinds.items()
         if rows.any()
     ]
-
-
-def _tabulate(
-    colors: Dissimilarities, points: Float64[np.ndarray, "n 3"], precision: Precision
-) -> pd.DataFrame:
-    """Return a row per color: where it lies by the source, how far that is from perception, and how
-    the whole agrees.
-    """
-    truth, k = differences(colors.lab), min(K, len(points) - 1)
-    own, seen = Arrangement(colors.matrix, points), Arrangement(truth, colors.lab)
-    agreed = agree(
-        own, seen, k=k, permutations=precision.permutations, draws=0, seed=precision.seed
-    ).set_index(["of", "measure"])
-    table = pd.DataFrame({"color": colors.colors, "hex": to_hex(colors.lab)})
-    table[[*LAB, "seen"]] = np.column_stack([colors.lab, colors.seen])
-    table[["x", "y", "z"]] = points
-    whole = {
-        f"{name}{ending}": agreed.loc[(of, name), column]
-        for of, name in WHOLE
-        for ending, column in ENDINGS.items()
-    }
-    error = np.linalg.norm(points - colors.lab, axis=1)
-    return table.assign(error=error, neighbors=shared_neighbors(colors.matrix, truth, k=k), **whole)

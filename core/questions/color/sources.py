@@ -1,23 +1,28 @@
-"""What says how unlike colors are: perception, pixels, captions, models, vectors made elsewhere."""
+"""What says how unlike colors are: perception, pixels, captions, models."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Float64, Int64, Integer
+from jaxtyping import Float64, Int64, Integer
 from PIL import Image
 from scipy.spatial import distance
 
 from core.competence.records import can_measure
 from core.encoders.encoder import Encoder, ModelCard, find_layer
-from core.errors import FeatureError, InputError, MetricError, UnknownNameError, quoted
+from core.errors import FeatureError, InputError, MetricError, UnknownNameError
+from core.options import option
 from core.questions.color.counts import (
+    CIFAR10,
+    GRID,
+    GRIDS,
+    PAIRS,
+    RADIUS,
     cell_centers,
     count_colors,
     count_together,
@@ -25,39 +30,13 @@ from core.questions.color.counts import (
     merge,
     often,
     pmi,
+    read_counts,
 )
-from core.questions.color.parts import (
-    BEST,
-    GRID,
-    LARGEST,
-    PAIRS,
-    PERCEPTION,
-    PIXELS,
-    RADIUS,
-    SENTENCES,
-    SHIPPED,
-    SLOT,
-    VECTORS,
-    WORST,
-    Counting,
-    Palette,
-    Reading,
-    kind_of,
-)
-from core.questions.color.perception import (
-    LAB,
-    color_words,
-    differences,
-    nearest_word,
-    to_hex,
-    to_lab,
-)
-from core.questions.color.photos import Picture, decode, read_pictures
-from core.questions.color.shipped import FILE as SHIPPED_FILE
-from core.questions.color.shipped import PAIRS as SHIPPED_PAIRS
-from core.questions.color.shipped import read_counts
-from core.settings import check_readable, choose_device, expand
+from core.questions.color.perception import LAB, color_words, to_hex, to_lab
+from core.settings import check_readable, choose_device
+from core.statistics.nulls import draw_sample
 from core.stimuli.dataset import check_captions
+from core.stimuli.images import load_image
 from core.stimuli.worlds import the_cave
 from core.study.models import reads, usual
 from core.study.study import Study
@@ -65,17 +44,59 @@ from core.study.study import Study
 if TYPE_CHECKING:
     from core.encoders.requests import Pooling
 
+PERCEPTION, CAPTIONS = "perception", "captions"
+PIXELS = "pixels:"  # followed by what is counted
+SHIPPED = "cifar10"  # the counts that come with the project
+BEST, WORST = "best", "worst"  # language models, by competence
+LARGEST = "vision"  # the largest trained vision model
 LEAST_PIXELS, LEAST_CAPTIONS = 100, 20  # times that a color was seen
 MOST_CELLS = 200  # colors of a grid that are laid out: those that were seen most often
+MOST_PICTURES = 2048  # that are in memory; of more, a random sample is counted
 PATCH = 64  # pixels of a side of a plain image
 LAST, LAST_FOUR = "last", "last 4"
-FEATURES = (".npy", ".safetensors", ".pt", ".parquet")  # files of vectors
+SLOT = "<col>"
+SENTENCES = ("The color <col>.", "This color is <col>.", "The color of this thing is <col>.")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How pixels are counted and what they count for, and where models are read."""
+
+    by: Literal["words", "cells"] = option(
+        "words",
+        label="Pixels as",
+        help="lay out color words, or the colors of the grid themselves",
+    )
+    radius: float = option(
+        RADIUS,
+        least=1,
+        most=1_024,
+        label="Radius",
+        help="most pixels between the two of a pair, in the thumbnails of a dataset",
+    )
+    pairs: int = option(
+        PAIRS, least=1, most=1_000_000_000, label="Pixel pairs", help="pairs of pixels to draw"
+    )
+    grid: int = option(
+        GRID,
+        least=GRIDS[0],
+        most=GRIDS[1],
+        label="Grid steps",
+        help="steps per channel of the color grid of a dataset",
+    )
+    layer: str | None = option(
+        None,
+        label="Layer",
+        metavar="LAYER",
+        help="of every model: last, 'last 4' (side by side), or a name or number (as published,"
+        " otherwise last)",
+    )
 
 
 @dataclass(frozen=True)
 class Dissimilarities:
-    """Colors, where they lie in CIELAB, how often they were seen (NaN where nothing is counted),
-    and how unlike each two are.
+    """Colors, where they lie in CIELAB, how often they were seen (NaN if nothing is counted), and
+    how unlike each two are.
     """
 
     colors: tuple[str, ...]
@@ -84,67 +105,38 @@ class Dissimilarities:
     matrix: Float64[np.ndarray, "n n"]
 
     def of(self, colors: Sequence[str]) -> Dissimilarities:
-        """Return those of some of the colors, in their order; the dissimilarities stay as they
-        are.
-        """
+        """Return those of some of the colors, in their order."""
         rows = np.array([self.colors.index(color) for color in colors], np.int64)
         return Dissimilarities(
             tuple(colors), self.lab[rows], self.seen[rows], self.matrix[np.ix_(rows, rows)]
         )
 
 
-def gather(
-    study: Study, source: str, *, counting: Counting, reading: Reading, palette: Palette
-) -> Dissimilarities:
+def gather(study: Study, source: str, reading: Reading) -> Dissimilarities:
     """Return what a source says of all the colors that it has."""
-    words = color_words(palette.survey)
-    match kind_of(source):
-        case "perception":
-            lab = words[LAB].to_numpy(np.float64)
-            unseen = np.full(len(lab), np.nan)
-            return Dissimilarities(tuple(words["word"]), lab, unseen, differences(lab))
-        case "captions":
-            return of_captions(study, counting, words)
-        case "pixels":
-            return of_pixels(study, source.removeprefix(PIXELS), counting, words)
-        case "vectors":
-            named = color_words(palette.survey, palette.words or None)
-            return of_vectors(study, source.removeprefix(VECTORS), named)
-        case "model":
-            return of_model(study, source, reading, words)
+    words = color_words()
+    if source == PERCEPTION:
+        return from_vectors(words[LAB].to_numpy(np.float64), words)
+    if source == CAPTIONS:
+        return of_captions(study, words)
+    if source.startswith(PIXELS):
+        return of_pixels(study, source.removeprefix(PIXELS), reading, words)
+    return of_model(study, source, reading.layer, words)
 
 
 def title_of(study: Study, source: str) -> str:
     """Return what people call a source."""
-    match kind_of(source):
-        case "pixels":
-            name = source.removeprefix(PIXELS)
-            cards = {card.name: card.title for card in study.store.datasets()}
-            return f"pixels of {({SHIPPED: 'CIFAR-10'} | cards).get(name, Path(name).stem)}"
-        case "vectors":
-            return Path(source.removeprefix(VECTORS)).stem
-        case "model":
-            titles = study.models().set_index("model")["title"]
-            return str(titles.get(source, source))
-    return source
+    if source.startswith(PIXELS):
+        name = source.removeprefix(PIXELS)
+        cards = {card.name: card.title for card in study.store.datasets()}
+        return f"pixels of {({SHIPPED: 'CIFAR-10'} | cards).get(name, name)}"
+    titles = study.models().set_index("model")["title"]
+    return str(titles.get(source, source))
 
 
-def typed_source(text: str) -> str:
-    """Return the source that a typed text means: a model of the hub, a file of vectors, or pictures
-    in a folder or file.
-    """
-    if text == PERCEPTION or text in PRESETS or text.startswith(("hf:", PIXELS, VECTORS)):
-        return text
-    return f"{VECTORS if Path(text).suffix.lower() in FEATURES else PIXELS}{text}"
-
-
-def common(
-    sources: Sequence[Dissimilarities], words: Sequence[str] | None = None
-) -> list[Dissimilarities]:
-    """Return all sources over the colors that each of them has, of `words` where given, in the
-    first one's order.
-
-    Raises MetricError where they have none in common.
+def common(sources: Sequence[Dissimilarities], words: Sequence[str] = ()) -> list[Dissimilarities]:
+    """Return all sources over the colors that each of them has, of `words` if given, in the first
+    one's order; raises MetricError if there are none.
     """
     shared = [
         color
@@ -158,9 +150,6 @@ def common(
     return [one.of(shared) for one in sources]
 
 
-# --- what occurs together ---
-
-
 def from_counts(
     counts: Integer[np.ndarray, "n n"],
     colors: Sequence[str],
@@ -168,140 +157,85 @@ def from_counts(
     *,
     least: int,
     most: int,
-    smoothing: float,
 ) -> Dissimilarities:
     """Return max PMI − PMI of the colors that were seen at least `least` times, of those the `most`
-    that were seen most often.
-
-    Raises MetricError where fewer than two were, and as `core.questions.color.counts.pmi`.
+    that were seen most often; raises MetricError for fewer than two.
     """
     kept = often(counts, least=least, most=most)
     table = counts[np.ix_(kept, kept)]
     if len(kept) < 2 or not table.any(axis=1).all():
-        raise MetricError(
-            f"{len(kept)} colors were seen {least} times or more; count more pairs, or ask for"
-            " fewer"
-        )
-    matrix = dissimilarity(pmi(table, smoothing=smoothing))
+        raise MetricError(f"{len(kept)} colors were seen {least} times or more; count more pairs")
     seen = counts.sum(axis=1)[kept].astype(np.float64)
-    return Dissimilarities(tuple(colors[place] for place in kept), lab[kept], seen, matrix)
+    names = tuple(colors[place] for place in kept)
+    return Dissimilarities(names, lab[kept], seen, dissimilarity(pmi(table)))
 
 
-def of_captions(study: Study, counting: Counting, words: pd.DataFrame) -> Dissimilarities:
+def of_captions(study: Study, words: pd.DataFrame) -> Dissimilarities:
     """Return max PMI − PMI of the color words of one caption, without any model."""
     check_captions(study.dataset)
     table = study.store.captions(study.dataset.name)
     if study.rows is not None:
         table = table[table["index"].isin(study.rows)]
-    return from_counts(
-        count_together(table["text"], list(words["word"])),
-        list(words["word"]),
-        words[LAB].to_numpy(np.float64),
-        least=LEAST_CAPTIONS if counting.least is None else counting.least,
-        most=len(words),
-        smoothing=counting.smoothing,
-    )
+    names, lab = list(words["word"]), words[LAB].to_numpy(np.float64)
+    counts = count_together(table["text"], names)
+    return from_counts(counts, names, lab, least=LEAST_CAPTIONS, most=len(words))
 
 
-def of_pixels(
-    study: Study, images: str, counting: Counting, words: pd.DataFrame
-) -> Dissimilarities:
-    """Return max PMI − PMI of colors that lie close together in pictures.
+def of_pixels(study: Study, images: str, reading: Reading, words: pd.DataFrame) -> Dissimilarities:
+    """Return max PMI − PMI of colors that lie close together in images.
 
-    images: "cifar10" for the counts that come with the project, a dataset of the store (its
-    thumbnails), a folder or an .npz file. counting.by: "words", where each cell of the grid counts
-    for the word whose centroid is nearest in CIELAB, or "cells", the grid itself (the MOST_CELLS
-    seen most often). The others: see `core.questions.color.counts`.
+    images: "cifar10" for the counts that come with the project, or a dataset of the store (its
+    thumbnails). reading.by: "words", a cell of the grid counts for the word whose centroid is
+    nearest in CIELAB, or "cells", the grid itself (the MOST_CELLS seen most often).
     """
-    table = _count(study, images, counting)
+    table, grid = _count(study, images, reading)
     met = np.flatnonzero(table.any(axis=1))
-    table, lab = table[np.ix_(met, met)], to_lab(cell_centers(met, grid=counting.grid))
+    table, lab = table[np.ix_(met, met)], to_lab(cell_centers(met, grid=grid))
     colors, most = to_hex(lab), MOST_CELLS
-    if counting.by == "words":
+    if reading.by == "words":
         centroids = words[LAB].to_numpy(np.float64)
-        table = merge(table, nearest_word(lab, centroids), kinds=len(words))
+        nearest = distance.cdist(lab, centroids).argmin(axis=1).astype(np.int64)
+        table = merge(table, nearest, kinds=len(words))
         colors, lab, most = list(words["word"]), centroids, len(words)
-    least = LEAST_PIXELS if counting.least is None else counting.least
-    return from_counts(table, colors, lab, least=least, most=most, smoothing=counting.smoothing)
+    return from_counts(table, colors, lab, least=LEAST_PIXELS, most=most)
 
 
-def _count(study: Study, images: str, counting: Counting) -> Int64[np.ndarray, "cells cells"]:
-    """Return how often the colors of the grid meet."""
+def _count(
+    study: Study, images: str, reading: Reading
+) -> tuple[Int64[np.ndarray, "cells cells"], int]:
+    """Return how often the colors of the grid meet, and the grid's steps."""
     if images == SHIPPED:
-        study.store.note_files(SHIPPED_FILE)
-        return read_counts()
-    radius, pairs, grid = counting.radius, counting.pairs, counting.grid
-    pictures = _pictures(study, images, counting.side)
-    return count_colors(pictures, radius=radius, pairs=pairs, grid=grid, seed=0)
-
-
-def _pictures(study: Study, images: str, side: int | None) -> list[Picture]:
+        study.store.note_files(CIFAR10)
+        return read_counts(), GRID
     datasets = [card.name for card in study.store.datasets()]
-    if images in datasets:
-        rows = list(range(study.store.dataset(images).size))
-        if images == study.dataset.name and study.rows is not None:
-            rows = [int(row) for row in study.rows]
-        names = [f"stimulus {row} of {images}" for row in rows]
-        return decode(study.store.thumbnails(images, rows), names=names, side=side)
-    check_readable(images)
-    path = expand(images)
-    if not os.path.exists(path):  # a very long path is no error
-        raise UnknownNameError("dataset, folder or file", images, [SHIPPED, *datasets])
-    study.store.note_files(path)
-    return read_pictures(path, side=side)
+    if images not in datasets:
+        raise UnknownNameError("dataset", images, [SHIPPED, *datasets])
+    rows = np.arange(study.store.dataset(images).size)
+    if images == study.dataset.name and study.rows is not None:
+        rows = np.asarray(study.rows)
+    rows = rows[draw_sample(len(rows), MOST_PICTURES, seed=0)]
+    webps = study.store.thumbnails(images, rows.tolist())
+    pictures = [
+        np.asarray(load_image(webp, name=f"stimulus {row} of {images}"))
+        for row, webp in zip(rows, webps, strict=True)
+    ]
+    counts = count_colors(pictures, radius=reading.radius, pairs=reading.pairs, grid=reading.grid)
+    return counts, reading.grid
 
 
-def check_shipped(counting: Counting) -> None:
-    """Refuse to count otherwise than the counts that come with the project; raises InputError."""
-    chosen = (counting.radius, counting.pairs, counting.grid, counting.side)
-    if chosen != (RADIUS, PAIRS, GRID, None):
-        raise InputError(
-            f"the counts that come with the project are of {SHIPPED_PAIRS:,} pairs at most"
-            f" {RADIUS:g} pixels apart on a grid of {GRID} steps; to count otherwise, give the"
-            " pictures as a folder or an .npz file"
-        )
-
-
-# --- what has vectors ---
-
-
-def from_vectors(vectors: Float[np.ndarray, "n d"], words: pd.DataFrame) -> Dissimilarities:
+def from_vectors(vectors: Float64[np.ndarray, "n d"], words: pd.DataFrame) -> Dissimilarities:
     """Return the Euclidean distances of vectors, one for each row of `color_words`; raises
-    FeatureError where they are not finite.
+    FeatureError if they are not finite.
     """
     if not np.isfinite(vectors).all():
         raise FeatureError("vectors of colors must be finite; got NaN or infinity")
-    lab = words[LAB].to_numpy(np.float64)
-    distances = distance.squareform(distance.pdist(vectors.astype(np.float64)))
+    lab, distances = words[LAB].to_numpy(np.float64), distance.squareform(distance.pdist(vectors))
     return Dissimilarities(tuple(words["word"]), lab, np.full(len(lab), np.nan), distances)
-
-
-def of_vectors(study: Study, name: str, words: pd.DataFrame) -> Dissimilarities:
-    """Return the distances of a file's rows in its last layer, a row for each word, by name or in
-    order.
-    """
-    from core.encoders.imported import read_features  # torch, for some of the formats
-    from core.encoders.rows import rows_of
-    from core.files.ids import plain_name
-
-    check_readable(name)
-    study.store.note_files(Path(name))
-    held = read_features(Path(name))
-    vectors = held.layers[-1]
-    if held.ids is not None:
-        by = plain_name(held.named_by)
-        vectors = vectors[rows_of(held.ids, words, file=Path(name).stem, by=by).rows[:, 0]]
-    if len(vectors) != len(words):
-        raise FeatureError(
-            f"{name} has {len(vectors)} rows for {len(words)} words; expected a row for each, in"
-            " their order"
-        )
-    return from_vectors(vectors, words)
 
 
 @dataclass(frozen=True)
 class Preset:
-    """A published model and how it was read out."""
+    """A published model and how it was read."""
 
     spec: str
     pooling: Pooling
@@ -315,15 +249,14 @@ PRESETS: Mapping[str, Preset] = {
 }
 
 
-def of_model(study: Study, model: str, reading: Reading, words: pd.DataFrame) -> Dissimilarities:
+def of_model(study: Study, model: str, layer: str | None, words: pd.DataFrame) -> Dissimilarities:
     """Return the distances of what a language model makes of sentences about each color, or a
     vision model of plain images in it.
 
-    model: one of the study's, a preset (simcse, roberta), or hf:ID. reading.layer: see `represent`;
-    None for the preset's own, else the last. For a language model that was trained in the Cave,
-    only the words that name colors there are used.
+    model: one of the study's, a preset (simcse, roberta), or hf:ID. layer: see `read_layers`; None
+    for the preset's own, else the last. For a language model that was trained in the Cave, only
+    the words that name colors there are used.
     """
-    layer, sentences = reading.layer, reading.sentences
     if model in (*study.readers("caption"), *study.readers("image")):
         from core.competence.opened import reopen  # torch takes seconds
 
@@ -345,49 +278,32 @@ def of_model(study: Study, model: str, reading: Reading, words: pd.DataFrame) ->
         device = choose_device(study.device)
         encoder = open_encoder(preset.spec, device=device, pooling=preset.pooling)
         layer = layer or preset.layer
-    vectors = represent(encoder, list(words["word"]), sentences=sentences, layer=layer or LAST)
-    return from_vectors(vectors, words)
+    return from_vectors(represent(encoder, list(words["word"]), layer=layer or LAST), words)
 
 
 def represent(
-    encoder: Encoder,
-    words: Sequence[str],
-    *,
-    sentences: Sequence[str] = SENTENCES,
-    layer: str = LAST,
+    encoder: Encoder, words: Sequence[str], *, layer: str = LAST
 ) -> Float64[np.ndarray, "words dims"]:
-    """Return each word's mean vector over the sentences that have the word in place of <col>.
+    """Return each word's mean vector over SENTENCES with the word in place of <col>.
 
-    layer: "last", "last 4" (the last four side by side, as wide as all of them), or a layer's name
-    or number. Raises InputError for no sentences, and for a sentence without <col>;
-    UnknownNameError for another layer. Source: Huh et al. 2024, appendix D (three sentences; the
-    layers).
+    Source: Huh et al. 2024, appendix D (three sentences; the layers).
     """
-    check_sentences(sentences)
-    items = [sentence.replace(SLOT, word) for word in words for sentence in sentences]
+    items = [sentence.replace(SLOT, word) for word in words for sentence in SENTENCES]
     vectors = _encode(encoder, items, layer)
-    means: np.ndarray = vectors.reshape(len(words), len(sentences), -1).mean(axis=1)
+    means: np.ndarray = vectors.reshape(len(words), len(SENTENCES), -1).mean(axis=1)
     return means
 
 
 def _encode(
-    encoder: Encoder, items: Sequence[object], layer: str
+    encoder: Encoder, items: Sequence[Any], layer: str
 ) -> Float64[np.ndarray, "items dims"]:
     chosen, layers = read_layers(encoder.card, layer), encoder.encode(items).layers
     return np.concatenate([layers[number].astype(np.float64) for number in chosen], axis=1)
 
 
-def check_sentences(sentences: Sequence[str]) -> None:
-    """Refuse an empty list of sentences, and one that has no place for the color."""
-    if wrong := [sentence for sentence in sentences if SLOT not in sentence]:
-        raise InputError(f"a sentence has {SLOT} where the color stands; got {quoted(wrong[0])}")
-    if not sentences:
-        raise InputError(f"at least one sentence expected, such as {SENTENCES[0]!r}; got none")
-
-
 def read_layers(card: ModelCard, layer: str) -> list[int]:
-    """Return the numbers of the layers that `layer` means; raises UnknownNameError, and InputError
-    for four of fewer.
+    """Return the numbers of the layers that are meant: "last", "last 4" (side by side), or a name
+    or number. Raises UnknownNameError, and InputError for four of fewer.
     """
     depth = len(card.layers)
     if layer == LAST:
@@ -400,8 +316,8 @@ def read_layers(card: ModelCard, layer: str) -> list[int]:
 
 
 def ends(study: Study) -> dict[str, str]:
-    """Return the best and the worst language model by competence (the best alone where one has
-    any), and the largest trained vision model, by those words.
+    """Return the best and the worst language model by competence (the best alone if one has any),
+    and the largest trained vision model, by those words.
     """
     values = study.coded().dropna(subset="value").set_index("model")["value"]
     found = {}
@@ -421,7 +337,7 @@ def choose_model(study: Study, name: str) -> str:
     """Return the model that a name means in a study: best, worst or vision, or itself.
 
     Raises UnknownNameError for what is none of the study's models, no preset and no hf: spec,
-    MetricError where none is competent.
+    MetricError if none is competent.
     """
     if name in (BEST, WORST, LARGEST):
         known = ends(study)
@@ -437,6 +353,15 @@ def choose_model(study: Study, name: str) -> str:
     if name not in models and name not in PRESETS and not name.startswith("hf:"):
         raise UnknownNameError("source of colors", name, [*models, *PRESETS, BEST, WORST, LARGEST])
     return name
+
+
+def usual_sources(study: Study) -> tuple[str, ...]:
+    """Return perception, CIFAR-10's pixels, the best language model, the largest vision model,
+    captions and the worst language model, as far as a study has them.
+    """
+    known = ends(study)
+    models = [name for name in (BEST, LARGEST) if name in known]
+    return (PERCEPTION, PIXELS + SHIPPED, *models, CAPTIONS, *({WORST} & known.keys()))
 
 
 def _in_the_cave(words: pd.DataFrame) -> pd.DataFrame:

@@ -4,6 +4,7 @@ kept.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,34 +12,30 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
 
 from core.encoders.encoder import Encoding, ModelCard
 from core.errors import FeatureError, InputError, MetricError, UnknownNameError
 from core.options import build as build_question
 from core.questions.asking import answer, ask
 from core.questions.color.counts import count_colors
-from core.questions.color.parts import (
+from core.questions.color.figures import clouds
+from core.questions.color.perception import LAB, color_words, to_lab
+from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels
+from core.questions.color.sources import (
     BEST,
     LARGEST,
     PERCEPTION,
     PIXELS,
-    VECTORS,
     WORST,
-    Counting,
     Reading,
-)
-from core.questions.color.perception import LAB, color_words, to_lab
-from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels
-from core.questions.color.shipped import FILE, PAIRS, read_counts, write_counts
-from core.questions.color.sources import (
     choose_model,
+    from_counts,
+    from_vectors,
     of_captions,
     of_model,
     of_pixels,
-    of_vectors,
-    typed_source,
 )
+from core.stimuli.images import load_image
 from core.store import Store
 from core.study.study import Study
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
@@ -75,51 +72,15 @@ def compare_models(study: Study, **choices: object) -> pd.DataFrame:
     return ask(build_question(ColorModels, {**QUICK, **choices}), study)
 
 
-@pytest.fixture
-def vectors(tmp_path: Path) -> str:
-    """Return the name of vectors that are CIELAB itself, mirrored and scaled."""
-    words = color_words()
-    np.save(tmp_path / "mine.npy", words[LAB].to_numpy(np.float32) * (-2, 2, 2))
-    return f"{VECTORS}{tmp_path / 'mine.npy'}"
-
-
 def test_perception_is_cielab_itself(study):
     table = lay_out(study, PERCEPTION)
     assert table[["x", "y", "z"]].to_numpy() == pytest.approx(table[LAB].to_numpy(), abs=1e-6)
     assert len(table) == 24
     first = table.iloc[0]
-    assert (
-        first["kendall"],
-        first["spearman"],
-        first["kendall_p"],
-        first["disparity_p"],
-    ) == pytest.approx((1, 1, 0.05, 0.05))
-    assert table[["error", "stress", "disparity"]].to_numpy() == pytest.approx(
-        np.zeros((24, 3)), abs=1e-6
-    )
-
-
-def test_vectors_that_are_mirrored_cielab_are_laid_onto_it(study, vectors):
-    table = lay_out(study, vectors)
-    assert table[["x", "y", "z"]].to_numpy() == pytest.approx(table[LAB].to_numpy(), abs=1e-2)
-    assert table["neighbors"].mean() == 1
-    assert table["source"].unique() == ["mine"]
-
-
-def test_the_counts_that_come_along_are_of_all_their_pairs():
-    table = read_counts()
-    assert table.sum() == 2 * PAIRS
-    assert (table == table.T).all()
-    assert FILE.stat().st_size < 100_000
-
-
-def test_written_counts_are_read_again(tmp_path, monkeypatch):
-    images = np.random.default_rng(0).integers(0, 256, (4, 6, 6, 3)).astype(np.uint8)
-    np.savez(tmp_path / "images.npz", images=images)
-    monkeypatch.setattr("core.questions.color.shipped.PAIRS", 500)
-    monkeypatch.setattr("core.questions.color.shipped.FILE", tmp_path / "counts.npz")
-    write_counts(tmp_path / "images.npz", tmp_path / "counts.npz")
-    assert (read_counts() == count_colors(list(images), pairs=500)).all()
+    assert (first["kendall"], first["kendall_p"]) == pytest.approx((1, 0.05))
+    assert first["disparity_p"] == pytest.approx(0.05)
+    exact = table[["error", "stress", "disparity"]].to_numpy()
+    assert exact == pytest.approx(np.zeros((24, 3)), abs=1e-6)
 
 
 def test_natural_images_know_something_of_color(study):
@@ -129,42 +90,52 @@ def test_natural_images_know_something_of_color(study):
     assert (table["seen"] >= 100).all()
 
 
-def test_the_grids_own_colors_are_laid_out_by_their_hex(study):
-    table = lay_out(study, CIFAR, by="cells", least=300_000)
-    assert table["color"].tolist() == table["hex"].tolist()
-    assert (table["seen"] >= 300_000).all()
-    assert table["seen"].sum() < 2 * PAIRS
-
-
-def test_pictures_of_a_dataset_a_folder_and_an_npz_file_are_counted(study, tmp_path):
-    rng = np.random.default_rng(0)
-    images = rng.integers(0, 256, (6, 8, 8, 3)).astype(np.uint8)
-    np.savez(tmp_path / "images.npz", images=images)
-    (tmp_path / "folder").mkdir()
-    for place, image in enumerate(images):
-        Image.fromarray(image).save(tmp_path / "folder" / f"{place}.png")
-    found = [
-        of_pixels(study, str(tmp_path / name), Counting(pairs=4000, least=1), color_words())
-        for name in ("images.npz", "folder")
+def literal_pmi(counts: np.ndarray) -> list[list[float]]:
+    """Return max PMI − PMI of a table of counts, each raised by 1, in loops; 0 on the diagonal."""
+    n = len(counts)
+    raised = [[float(counts[i, j]) + 1 for j in range(n)] for i in range(n)]
+    total = sum(map(sum, raised))
+    alone = [sum(row) / total for row in raised]
+    information = [
+        [math.log(raised[i][j] / total / (alone[i] * alone[j])) for j in range(n)] for i in range(n)
     ]
-    assert found[0].matrix.tolist() == found[1].matrix.tolist()
-    of_store = of_pixels(study, "cave", Counting(pairs=4000, side=8, least=1), color_words())
-    assert len(of_store.colors) >= 2
-    assert np.isfinite(of_store.matrix).all()
+    largest = max(map(max, information))
+    return [[0.0 if i == j else largest - information[i][j] for j in range(n)] for i in range(n)]
 
 
-def test_images_that_are_not_there_and_choices_that_the_counts_lack_are_told(study):
-    with pytest.raises(
-        UnknownNameError, match="no dataset, folder or file named 'cifar'; did you mean cifar10"
-    ):
+def test_the_grids_own_colors_of_a_dataset_are_laid_out_by_how_often_they_meet(study):
+    choices = {"by": "cells", "grid": 3, "radius": 2.0, "pairs": 30_000}
+    question = build_question(ColorLayout, {"source": (f"{PIXELS}cave",), **choices, **QUICK})
+    found = answer(question, study)
+    webps = study.store.thumbnails("cave", range(24))
+    pictures = [np.asarray(load_image(webp, name="")) for webp in webps]
+    counts = count_colors(pictures, radius=2.0, pairs=30_000, grid=3)
+    often = np.flatnonzero(counts.sum(axis=1) >= 100)
+    assert found.table["color"].tolist() == found.table["hex"].tolist()
+    assert found.table["seen"].tolist() == counts.sum(axis=1)[often].tolist()
+    gathered = of_pixels(study, "cave", question.reading, color_words())
+    expected = literal_pmi(counts[np.ix_(often, often)])
+    assert gathered.matrix == pytest.approx(np.array(expected))
+    figure = clouds(found.table).draw("light")
+    assert max(len(trace.x) for trace in figure.data if trace.mode == "markers") == len(often)
+
+
+def test_pixels_count_for_the_nearest_word_and_of_a_part_only_its_own(study):
+    some = Study(study.store, "cave", where={"scene": "forest"})
+    reading = Reading(pairs=30_000)
+    whole, part = (of_pixels(one, "cave", reading, color_words()) for one in (study, some))
+    assert set(whole.colors) <= set(color_words()["word"])
+    assert part.seen.sum() < 2 * 30_000 >= whole.seen.sum()
+    assert whole.matrix.shape != part.matrix.shape or (whole.matrix != part.matrix).any()
+
+
+def test_images_that_are_not_there_are_told(study):
+    message = "no dataset named 'cifar'; did you mean cifar10"
+    with pytest.raises(UnknownNameError, match=message):
         lay_out(study, f"{PIXELS}cifar")
-    with pytest.raises(InputError, match="to count otherwise, give the pictures as a folder"):
-        lay_out(study, CIFAR, radius=2.0)
-    with pytest.raises(
-        MetricError,
-        match="1 colors were seen 20000000 times or more; count more pairs, or ask for fewer",
-    ):
-        lay_out(study, CIFAR, least=20_000_000)
+    few = np.diag([5, 4])
+    with pytest.raises(MetricError, match="1 colors were seen 5 times or more"):
+        from_counts(few, ["a", "b"], np.zeros((2, 3)), least=5, most=2)
 
 
 def test_captions_alone(study, monkeypatch):
@@ -174,10 +145,10 @@ def test_captions_alone(study, monkeypatch):
         "red orange",
         "teal blue",
         "peach red orange blue",
-    ] * 5
-    table = pd.DataFrame({"index": range(25), "text": texts})
+    ] * 10
+    table = pd.DataFrame({"index": range(50), "text": texts})
     monkeypatch.setattr(type(study.store), "captions", lambda *_: table)
-    found = of_captions(study, Counting(least=10), color_words())
+    found = of_captions(study, color_words())
     assert set(found.colors) == {"red", "orange", "blue", "teal", "maroon", "cyan", "peach"}
     near = found.of(["red", "orange", "teal"]).matrix
     assert near[0, 1] < near[0, 2]
@@ -228,17 +199,17 @@ def test_language_models_are_asked_and_shown_beside_their_competence(study):
         study.competence()["value"].tolist(), nan_ok=True
     )
     silent = compare_models(study, layer="embedding")
-    assert silent["reason"].str.contains("all dissimilarities are 0").all()
+    assert silent["reason"].str.contains("not all 0").all()
     assert silent[["kendall", "disparity_p"]].isna().all(axis=None)
 
 
 @pytest.mark.usefixtures("rainbow")
 def test_a_model_of_the_cave_is_asked_for_its_colors_alone(study, monkeypatch):
     name = study.readers("caption")[0]
-    assert len(of_model(study, name, Reading(), color_words()).colors) in (18, 24)
+    assert len(of_model(study, name, None, color_words()).colors) in (18, 24)
     monkeypatch.setattr("core.questions.color.sources._in_the_cave", lambda words: words.head(7))
     trained = bool(study.entry(name).card.training.get("config"))
-    assert len(of_model(study, name, Reading(), color_words()).colors) == (7 if trained else 24)
+    assert len(of_model(study, name, None, color_words()).colors) == (7 if trained else 24)
 
 
 def test_the_caves_colors_are_eighteen_of_the_words():
@@ -248,16 +219,14 @@ def test_the_caves_colors_are_eighteen_of_the_words():
     assert left_out == {"brown", "black", "white", "gray", "tan", "beige"}
 
 
-def test_sources_are_compared_over_the_colors_that_all_have(study, vectors):
-    table = compare(study, PERCEPTION, CIFAR, vectors, bootstrap=20)
-    assert len(table) == 3 * 7
-    assert table["colors"].unique().tolist() == [
-        len(of_pixels(study, "cifar10", Counting(), color_words()).colors)
-    ]
-    row = table.set_index(["x", "y", "of", "measure"]).loc[
-        ("perception", "mine", "dissimilarities", "kendall")
-    ]
-    assert row["value"] == pytest.approx(1, abs=1e-3)
+@pytest.mark.usefixtures("rainbow")
+def test_sources_are_compared_over_the_colors_that_all_have(study):
+    table = compare(study, PERCEPTION, CIFAR, "gpt-2-m", bootstrap=20)
+    assert len(table) == 3
+    words = of_pixels(study, "cifar10", Reading(), color_words()).colors
+    known = of_model(study, "gpt-2-m", None, color_words()).colors
+    assert table["colors"].unique().tolist() == [len({*words} & {*known})]
+    assert table["value"].max() == pytest.approx(1, abs=1e-3)  # the model is perception itself
     assert (table["p_adjusted"] >= table["p"]).all()
     few = compare(
         study, PERCEPTION, CIFAR, words=("red", "green", "blue", "pink", "teal"), bootstrap=0
@@ -265,49 +234,17 @@ def test_sources_are_compared_over_the_colors_that_all_have(study, vectors):
     assert few["colors"].unique().tolist() == [5]
 
 
-def test_what_cannot_be_compared_is_refused(study, vectors, tmp_path):
+def test_what_cannot_be_compared_is_refused(study):
     with pytest.raises(InputError, match="expected at least two sources to compare"):
         compare(study, PERCEPTION)
     with pytest.raises(InputError, match="perception is named twice; leave one out"):
         compare(study, PERCEPTION, CIFAR, PERCEPTION)
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "mine.npy").write_bytes((tmp_path / "mine.npy").read_bytes())
-    other = f"{VECTORS}{tmp_path / 'other' / 'mine.npy'}"
-    both = compare(study, vectors, other, bootstrap=0)
-    assert (both["x"].iloc[0], both["y"].iloc[0]) == (vectors, other)  # two titles are the same
     with pytest.raises(MetricError, match="no color in common"):
         compare(study, PERCEPTION, CIFAR, by="cells")
-    with pytest.raises(FeatureError, match="has 24 rows for 2 words; expected a row for each"):
-        lay_out(study, vectors, words=("red", "blue"))
-    np.save(tmp_path / "nan.npy", np.full((5, 3), np.nan, np.float32))
+    with pytest.raises(UnknownNameError, match="no color word named 'rod'; did you mean red"):
+        compare_models(study, words=("rod",))
     with pytest.raises(FeatureError, match="must be finite"):
-        lay_out(
-            study,
-            f"{VECTORS}{tmp_path / 'nan.npy'}",
-            words=("red", "blue", "teal", "pink", "gray"),
-        )
-
-
-def test_a_file_of_vectors_has_a_row_for_each_word_named_in_their_order(study, tmp_path):
-    words = ("blue", "red", "teal", "pink", "gray")
-    np.save(tmp_path / "five.npy", color_words("xkcd", words)[LAB].to_numpy(np.float32))
-    colors = of_vectors(study, str(tmp_path / "five.npy"), color_words("xkcd", words))
-    assert colors.colors == words
-    table = lay_out(study, f"{VECTORS}{tmp_path / 'five.npy'}", words=words)
-    assert table["error"].max() == pytest.approx(0, abs=1e-2)
-
-
-def test_an_option_reaches_the_sources_that_have_it_alone(study, tmp_path):
-    images = np.random.default_rng(0).integers(0, 256, (6, 8, 8, 3)).astype(np.uint8)
-    np.savez(tmp_path / "mine.npz", images=images)
-    mine, few = f"{PIXELS}{tmp_path / 'mine.npz'}", {"pairs": 4000, "radius": 2.0}
-    table = lay_out(study, CIFAR, mine, PERCEPTION, least=1, **few)
-    alone = [
-        lay_out(study, CIFAR, least=1),
-        lay_out(study, mine, least=1, **few),
-        lay_out(study, PERCEPTION),
-    ]
-    pd.testing.assert_frame_equal(table, pd.concat(alone, ignore_index=True))
+        from_vectors(np.full((24, 3), np.nan), color_words())
 
 
 def test_without_any_source_one_of_each_kind_is_meant(study):
@@ -345,27 +282,3 @@ def test_a_source_that_fails_is_left_out_with_its_reason(study):
     assert "0 colors were seen 20 times or more" in found.findings[-1].reason
     with pytest.raises(MetricError, match="0 colors were seen"):
         lay_out(study, "captions")
-
-
-def test_a_folder_is_read_though_a_link_in_it_leads_nowhere(study, tmp_path):
-    Image.fromarray(np.random.default_rng(0).integers(0, 256, (40, 40, 3), np.uint8)).save(
-        tmp_path / "noise.png"
-    )
-    (tmp_path / "gone.png").symlink_to(tmp_path / "nowhere.png")
-    assert len(lay_out(study, f"{PIXELS}{tmp_path}", pairs=5000)) >= 5
-    with pytest.raises(InputError, match="expected at least one pair of pixels; got 0"):
-        lay_out(study, f"{PIXELS}{tmp_path}", pairs=0)
-
-
-@pytest.mark.parametrize(
-    ("text", "source"),
-    [
-        ("/a/shots", "pixels:/a/shots"),
-        ("/a/mine.npz", "pixels:/a/mine.npz"),
-        ("/a/mine.NPY", "vectors:/a/mine.NPY"),
-        ("hf:me/mine", "hf:me/mine"),
-        ("perception", "perception"),
-    ],
-)
-def test_pictures_vectors_and_models_of_the_user_are_sources_by_what_is_typed(text, source):
-    assert typed_source(text) == source

@@ -77,19 +77,6 @@ def test_a_row_of_pixels_is_a_picture_and_a_single_one_holds_no_pair():
         draw([numbered(1, 1)])
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"pictures": []}, "at least one picture"),
-        ({"radius": 0.5}, "at least 1 pixel"),
-        ({"pairs": 0}, "at least one pair"),
-    ],
-)
-def test_what_cannot_be_drawn_is_refused(given, message):
-    with pytest.raises(InputError, match=message):
-        draw(**({"pictures": [numbered(3, 3)]} | given))
-
-
 def test_offsets_of_four_pixels():
     steps = co.offsets(4.0)
     assert len(steps) == 48  # the lattice points of a disc of radius 4, without its middle
@@ -189,3 +176,19 @@ def test_kinds_that_are_seen_often():
     assert list(co.often(counts, least=6, most=9)) == [2, 3, 4]
     assert list(co.often(counts, least=0, most=9)) == [0, 2, 3, 4]
     assert list(co.often(counts, least=0, most=1)) == [2]
+
+
+WORDS = ("red", "blue", "teal")
+
+
+def test_words_of_captions_are_whole_in_any_case_and_as_often_as_they_occur():
+    text = "A Red car, a blue-red hat; colored, bluebell."
+    assert co.find_words(text, WORDS) == [0, 1, 0]
+    captions = ["a red car and a teal car", "red, red and blue", "teal alone", ""]
+    assert co.count_together(captions, WORDS).tolist() == [[2, 2, 1], [2, 0, 0], [1, 0, 0]]
+
+
+def test_the_counts_that_come_along_are_of_all_their_pairs():
+    table = co.read_counts()
+    assert table.sum() == 2 * co.CIFAR10_PAIRS
+    assert (table == table.T).all()

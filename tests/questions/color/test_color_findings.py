@@ -10,11 +10,8 @@ from core.questions.color.question import agreement_findings, model_findings
 
 
 def agreement(*rows: tuple[str, str, float, float]) -> pd.DataFrame:
-    table = pd.DataFrame(rows, columns=["x", "y", "value", "p_adjusted"]).assign(
-        of="dissimilarities", measure="kendall", colors=16, low=np.nan, high=np.nan
-    )
-    other = table.assign(of="layouts", value=1.0, p_adjusted=0.001)  # is not read
-    return pd.concat([table, other], ignore_index=True)
+    table = pd.DataFrame(rows, columns=["x", "y", "value", "p_adjusted"])
+    return table.assign(colors=16, low=np.nan, high=np.nan)
 
 
 def test_sources_are_judged_against_perception_the_most_alike_first():

@@ -9,10 +9,10 @@ import pytest
 
 from core.encoders.encoder import Encoding, ModelCard
 from core.errors import InputError
+from core.questions.color import sources
 from core.questions.color.sources import (
     LAST_FOUR,
     PRESETS,
-    SENTENCES,
     read_layers,
     represent,
 )
@@ -41,29 +41,28 @@ class Spelling:
         )
 
 
+@pytest.fixture(autouse=True)
+def _sentences(monkeypatch):
+    monkeypatch.setattr(sources, "SENTENCES", ("a <col>", "<col> <col> be"))
+
+
 def test_the_mean_over_sentences_of_the_last_layer():
-    vectors = represent(Spelling(2), ["red", "teal"], sentences=("a <col>", "<col> <col> be"))
+    vectors = represent(Spelling(2), ["red", "teal"])
     assert vectors == pytest.approx(
         np.array([[(5 + 10) / 2, (1 + 3) / 2, 0], [(6 + 12) / 2, (1 + 3) / 2, 0]])
     )
 
 
-def test_the_papers_sentences_are_the_default():
-    assert len(SENTENCES) == 3
-    expected = np.mean([len(sentence.replace("<col>", "red")) for sentence in SENTENCES])
-    assert represent(Spelling(2), ["red"])[0, 0] == pytest.approx(expected)
-
-
 def test_four_layers_stand_side_by_side():
-    vectors = represent(Spelling(5), ["red"], sentences=("<col>",), layer=LAST_FOUR)
-    assert vectors.tolist() == [[3, 1, 0, 6, 2, 0, 0, 9, 3, 0, 0, 0, 12, 4, 0, 0, 0, 0]]
+    vectors = represent(Spelling(5), ["red"], layer=LAST_FOUR)
+    assert vectors.tolist() == [
+        [7.5, 2, 0, 15, 4, 0, 0, 22.5, 6, 0, 0, 0, 30, 8, 0, 0, 0, 0],
+    ]
 
 
 def test_a_layer_by_name_and_by_number():
-    for layer in ("block 2", 2, "2"):
-        assert represent(Spelling(5), ["red"], sentences=("<col>",), layer=layer).tolist() == [
-            [6, 2, 0, 0]
-        ]
+    for layer in ("block 2", "2"):
+        assert represent(Spelling(5), ["red"], layer=layer).tolist() == [[15, 4, 0, 0]]
     assert read_layers(Spelling(5).card, "last") == [4]
 
 
@@ -72,17 +71,6 @@ def test_presets_read_as_the_paper_did():
     assert (PRESETS["roberta"].pooling, PRESETS["simcse"].pooling) == ("mean", "first")
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"sentences": ()}, "at least one sentence expected"),
-        (
-            {"sentences": ("The color.",)},
-            "a sentence has <col> where the color stands; got 'The color.'",
-        ),
-        ({"layer": LAST_FOUR}, "spelling has 3 layers; choose 'last'"),
-    ],
-)
-def test_what_cannot_be_represented_is_refused(given, message):
-    with pytest.raises(InputError, match=message):
-        represent(Spelling(3), ["red"], **given)
+def test_four_layers_of_three_are_refused():
+    with pytest.raises(InputError, match="spelling has 3 layers; choose 'last'"):
+        represent(Spelling(3), ["red"], layer=LAST_FOUR)

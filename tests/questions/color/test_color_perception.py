@@ -1,4 +1,4 @@
-"""CIELAB is that of the standards, and color words lie where two surveys put them."""
+"""CIELAB is that of the standards, and color words lie where a survey puts them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from hypothesis import strategies as st
 
 from core.errors import UnknownNameError
 from core.questions.color.perception import (
-    LAB,
     color_words,
-    differences,
-    nearest_word,
     to_hex,
     to_lab,
     to_rgb,
@@ -56,16 +53,8 @@ def test_grays_have_no_hue(level):
     assert to_lab(np.full((1, 3), float(level)))[0, 1:] == pytest.approx([0, 0], abs=1e-9)
 
 
-def test_the_difference_is_the_distance():
-    lab = np.array([[50.0, 3.0, 0.0], [50.0, 0.0, 4.0], [60.0, 0.0, 4.0]])
-    assert differences(lab) == pytest.approx(
-        np.array([[0, 5, 125**0.5], [5, 0, 10], [125**0.5, 10, 0]])
-    )
-
-
-@pytest.mark.parametrize("survey", ["xkcd", "uw"])
-def test_words_lie_in_their_hue(survey):
-    table = color_words(survey).set_index("word")
+def test_words_lie_in_their_hue():
+    table = color_words().set_index("word")
     assert len(table) == 24
     assert {"red", "teal", "gray", "peach"} <= set(table.index)
     assert table.loc["red", "a"] > 50
@@ -74,23 +63,10 @@ def test_words_lie_in_their_hue(survey):
     assert (table["answers"] >= 100).all()
 
 
-def test_surveys_agree_within_what_a_word_spans():
-    first, second = (color_words(survey)[LAB].to_numpy() for survey in ("xkcd", "uw"))
-    assert np.linalg.norm(first - second, axis=1).max() < 12
-
-
 def test_words_are_chosen_in_order_and_once():
-    assert list(color_words("uw", ["teal", "red", "teal"])["word"]) == ["teal", "red"]
+    assert list(color_words(["teal", "red", "teal"])["word"]) == ["teal", "red"]
 
 
-def test_unknown_words_and_surveys_are_told():
+def test_unknown_words_are_told():
     with pytest.raises(UnknownNameError, match="no color word named 'gren'; did you mean green"):
-        color_words("xkcd", ["red", "gren"])
-    with pytest.raises(UnknownNameError, match="no survey of color words named 'wcs'"):
-        color_words("wcs")
-
-
-def test_every_centroid_is_nearest_to_itself_and_the_first_of_equals_wins():
-    lab = color_words()[LAB].to_numpy()
-    assert list(nearest_word(lab, lab)) == list(range(24))
-    assert list(nearest_word(np.array([[5.0, 0, 0]]), np.array([[0.0, 0, 0], [10.0, 0, 0]]))) == [0]
+        color_words(["red", "gren"])

@@ -1,6 +1,4 @@
-"""A planted rotation, scale, move and reflection is found again; disparity is what none of them
-removes.
-"""
+"""A planted rotation, scale, move and reflection is found again."""
 
 from __future__ import annotations
 
@@ -9,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from scipy.spatial import procrustes
 from scipy.spatial.transform import Rotation
 from scipy.stats import ortho_group
 
 from core.errors import MetricError
-from core.questions.color.layout import disparity, superpose
+from core.questions.color.layout import superpose
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -27,17 +24,11 @@ def turned(points: np.ndarray, seed: int, *, reflect: bool) -> np.ndarray:
     return rng.uniform(0.1, 20) * points @ rotation.T + rng.normal(size=points.shape[1]) * 30
 
 
-@given(SEEDS, st.sampled_from([2, 3]), st.booleans())
-def test_planted_transforms_are_recovered_reflections_too(seed, dims, reflect):
-    points = np.random.default_rng(seed).normal(size=(9, dims))
+@given(SEEDS, st.booleans())
+def test_planted_transforms_are_recovered_reflections_too(seed, reflect):
+    points = np.random.default_rng(seed).normal(size=(9, 3))
     goal = turned(points, seed, reflect=reflect)
-    found = superpose(points, goal)
-    assert found.points == pytest.approx(goal, abs=1e-8)
-    assert np.linalg.det(found.rotation) == pytest.approx(1)
-    assert (np.prod(found.mirror) < 0) == reflect
-    assert found.scale * (points * found.mirror) @ found.rotation.T + found.shift == pytest.approx(
-        found.points, abs=1e-9
-    )
+    assert superpose(points, goal) == pytest.approx(goal, abs=1e-8)
 
 
 def test_no_better_transform_is_found_by_search():
@@ -55,29 +46,10 @@ def test_no_better_transform_is_found_by_search():
         for sign in (1, -1)
         for _ in range(8)
     )
-    assert float(np.square(goal - superpose(points, goal).points).sum()) == pytest.approx(
-        least, rel=1e-6
-    )
-
-
-@given(SEEDS)
-def test_disparity_is_scipys_and_ignores_similarity_transforms(seed):
-    rng = np.random.default_rng(seed)
-    x, y = rng.normal(size=(2, 8, 3))
-    value = disparity(x, y)
-    assert value == pytest.approx(procrustes(x, y)[2])
-    assert value == pytest.approx(disparity(y, x))
-    assert disparity(turned(x, seed, reflect=True), y) == pytest.approx(value)
-    assert disparity(x, turned(x, seed, reflect=False)) == pytest.approx(0, abs=1e-9)
-
-
-def test_stretching_one_axis_is_seen():
-    x = np.random.default_rng(0).normal(size=(8, 3))
-    assert disparity(x, x * (1, 1, 3)) > 0.05
+    assert float(np.square(goal - superpose(points, goal)).sum()) == pytest.approx(least, rel=1e-6)
 
 
 def test_points_in_one_place_have_no_shape():
     x = np.random.default_rng(0).normal(size=(5, 3))
     with pytest.raises(MetricError, match="expected points in different places"):
         superpose(np.ones((5, 3)), x)
-    assert np.isnan(disparity(np.zeros((5, 3)), x))
