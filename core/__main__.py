@@ -22,7 +22,6 @@ def run() -> NoReturn:
 
 
 def _run() -> int:
-    """Return the exit code of a command, also of one whose parser or imports end it."""
     try:
         from core.cli import main  # seconds, in which a person may interrupt
 

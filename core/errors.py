@@ -1,27 +1,4 @@
-"""Every error that a user can meet, as one tree.
-
-PlatoscopeError
-├── InputError              what was given cannot be used
-│   ├── UnknownNameError    what does not exist, say a model or a page; names the nearest
-│   ├── StimuliError        a dataset: its table, captions or images
-│   │   └── NotApplicableError   what is asked is of another kind of dataset; no one's mistake
-│   ├── FeatureError        imported features or a space: wrong length, NaN, infinity, unsafe file
-│   ├── EncoderError        a model spec, a checkpoint or a text that a model cannot take
-│   └── MetricError         k outside 1 … n − 1, spaces over different stimuli, degenerate input
-├── StoreError              the store cannot be read or written
-│   ├── StoreBusyError      another process is writing the same file
-│   ├── StoreChangedError   a file was replaced or removed while it was read
-│   ├── StoreVersionError   written by another schema or over another dataset revision
-│   ├── StoreDamagedError   a truncated or foreign file
-│   └── StoreWriteError     read-only or full
-│       └── ReadOnlyError   the store is only shown: `platoscope app --read-only`
-├── TrainingError           a training run that cannot go on
-├── OfflineError            the hub is needed and cannot be reached
-├── ClusterError            the cluster is needed and cannot be used
-└── DeviceError             the requested device is not there, or too small
-
-Each message says what was expected, what was given and what to do next.
-"""
+"""Every error that a user can meet: what was expected, what was given and what to do next."""
 
 from __future__ import annotations
 
@@ -41,17 +18,16 @@ class InputError(PlatoscopeError):
 
 
 def quoted(text: str) -> str:
-    """Return a text as a message repeats it: in quotes, without the end of a long one."""
+    """Return a text in quotes, shortened if it is long."""
     return repr(shortened(text))
 
 
 def shortened(text: str, most: int = LONGEST) -> str:
-    """Return a text, without the end of one of more characters than a message has room for."""
     return text if len(text) <= most else f"{text[:most]}…"
 
 
 class UnknownNameError(InputError):
-    """A name that does not exist; the message lists the nearest valid ones."""
+    """A name that does not exist; the message names the nearest valid ones."""
 
     def __init__(self, kind: str, name: str, valid: Iterable[str]) -> None:
         names = sorted(valid)
@@ -127,9 +103,7 @@ class ReadOnlyError(StoreWriteError):
 
 
 class TrainingError(PlatoscopeError):
-    """A training run that cannot go on: its loss is no number, or its checkpoint is another
-    config's.
-    """
+    """A training run that cannot continue, as its loss is NaN or its checkpoint does not fit."""
 
 
 class OfflineError(PlatoscopeError):

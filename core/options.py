@@ -24,9 +24,8 @@ MOST_DRAWS = 100_000  # permutations, halves and whatever else is drawn again an
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers from least to most, both among them; whole: only those without a fraction.
-
-    It is the type of an option: called with a word, it returns the number.
+    """Numbers from least to most, both included; whole: integers. Called with a word, as argparse
+    calls a type, it returns the number.
     """
 
     least: int | float
@@ -34,7 +33,6 @@ class Range:
     whole: bool = True
 
     def __contains__(self, value: float) -> bool:
-        """Return whether a number lies in it; NaN and infinity lie nowhere."""
         return abs(value) < math.inf and self.least <= value <= self.most
 
     def __str__(self) -> str:
@@ -42,18 +40,16 @@ class Range:
 
     @property
     def described(self) -> str:
-        """Return what is expected, as a sentence has it."""
         return f"{'a whole number' if self.whole else 'a number'}, {self}"
 
     def __call__(self, word: str) -> int | float:
-        """Return what `read` does, for argparse: raises ArgumentTypeError."""
         try:
             return self.read(word)
         except InputError as error:
             raise ArgumentTypeError(str(error)) from error
 
     def read(self, word: str) -> int | float:
-        """Return the number that a word in ASCII says; raises InputError."""
+        """Return the number that a word in ASCII says; raise InputError."""
         try:
             value = int(word) if self.whole else float(word)
         except ValueError:
@@ -75,9 +71,7 @@ def _text(number: int | float) -> str:
 
 
 def explain(text: str, default: str, numbers: Range | None) -> str:
-    """Return an option's help: what it is, with its default and range in brackets. A text that ends
-    in brackets and has no default says it there.
-    """
+    """Return an option's help with its default and range in brackets."""
     if numbers is None:
         return f"{text} ({default})" if default else text
     if not default and text.endswith(")"):
@@ -96,14 +90,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Option:
-    """One thing that a question leaves to a person.
+    """One choice of a question: an option of its command, a key of the address, a control.
 
-    name: of the command's option, the address's key and the control. path: of fields, from the
-    question to the value. kind: `pair` is NAME=VALUE with numbers as numbers, `factor` with all
-    values as text. many: any number of values. help: a phrase for the command line. tip: a sentence
-    at the control, in place of the help. label: of a control. choices: all valid values, if they
-    are few. range: of numbers, None of anything else. positional: without dashes, required.
-    required: whether the command insists on it.
+    path: of fields, from the question to the value. kind: `pair` is NAME=VALUE with numbers as
+    numbers, `factor` with all values as text. many: any number of values. help: a phrase for the
+    command line. tip: a sentence for the control. choices: all valid values, if they are few.
     """
 
     name: str
@@ -122,7 +113,6 @@ class Option:
 
     @property
     def flag(self) -> str:
-        """Return the option as the command line has it: --cross-fitted."""
         return f"--{self.name.replace('_', '-')}"
 
 
@@ -136,42 +126,21 @@ def option(
     metavar: str = "",
     least: int | float | None = None,
     most: int | float | None = None,
+    positional: bool = False,
+    required: bool = False,
 ) -> Any:
-    """Declare a field of a question; see `Option`. The type of the field says the rest.
-
-    least, most: of a number, which must have both.
-    """
-    named = {"help": help, "tip": tip, "label": label, "name": name, "metavar": metavar}
-    return field(default=default, metadata={_OPTION: {**named, "least": least, "most": most}})
+    """Declare a field of a question; see `Option`. A number must have least and most."""
+    return field(default=default, metadata={_OPTION: {**locals()}})
 
 
-def argument(
-    *,
-    help: str,
-    metavar: str,
-    label: str = "",
-    least: int | float | None = None,
-    most: int | float | None = None,
-    optional: bool = False,
-) -> Any:
+def argument(*, optional: bool = False, **declared: Any) -> Any:
     """Declare a field that the command takes without dashes, and requires unless optional."""
-    declared = {"help": help, "label": label, "metavar": metavar, "positional": True}
-    limits = {"least": least, "most": most, "required": not optional}
-    return field(default="", metadata={_OPTION: declared | limits})
+    return option("", positional=True, required=not optional, **declared)
 
 
-def required(
-    default: Any,
-    *,
-    help: str,
-    metavar: str,
-    label: str = "",
-    least: int | float | None = None,
-    most: int | float | None = None,
-) -> Any:
+def required(default: Any, **declared: Any) -> Any:
     """Declare a field that the command requires by its name; see `Option`."""
-    declared = {"help": help, "label": label, "metavar": metavar, "required": True}
-    return field(default=default, metadata={_OPTION: {**declared, "least": least, "most": most}})
+    return option(default, required=True, **declared)
 
 
 def part(kind: type[T], **defaults: Any) -> T:
@@ -181,16 +150,14 @@ def part(kind: type[T], **defaults: Any) -> T:
 
 
 def options_of(question: type) -> tuple[Option, ...]:
-    """Return the options of a question type in the order of its fields, parts unfolded.
-
-    Raises TypeError for a field that is neither an option nor a part, and for a name used twice:
-    mistakes in the question itself.
+    """Return the options of a question type in the order of its fields, parts unfolded. Raise
+    TypeError for a field that is neither an option nor a part, and for a name used twice.
     """
-    return _unfolded(question)
+    return _options_of(question)
 
 
 @cache
-def _unfolded(question: Any) -> tuple[Option, ...]:
+def _options_of(question: Any) -> tuple[Option, ...]:
     options = tuple(_unfold(question, None, ()))
     names = [one.name for one in options]
     if twice := {name for name in names if names.count(name) > 1}:
@@ -213,9 +180,9 @@ def _unfold(kind: type, instance: Any, path: tuple[str, ...]) -> Iterator[Option
 def _option(one: Field[Any], hint: Any, default: Any, path: tuple[str, ...]) -> Option:
     declared = one.metadata[_OPTION]
     kind, many, choices = _read_hint(hint)
-    name, numbers = declared.get("name") or one.name, None
+    name, numbers = declared["name"] or one.name, None
     if kind in ("whole", "number"):
-        least, most = declared.get("least"), declared.get("most")
+        least, most = declared["least"], declared["most"]
         if least is None or most is None:  # some machine would not bear such a number
             raise TypeError(f"a number needs least and most: {declared['help']}")
         numbers = Range(least, most, whole=kind == "whole")
@@ -226,14 +193,14 @@ def _option(one: Field[Any], hint: Any, default: Any, path: tuple[str, ...]) -> 
         kind=kind,
         default=default,
         help=declared["help"],
-        tip=declared.get("tip", ""),
+        tip=declared["tip"],
         label=declared["label"] or name.replace("_", " ").capitalize(),
         many=many,
         choices=choices,
         metavar=declared["metavar"] or metavars.get(kind, "N"),
         range=numbers,
-        positional=declared.get("positional", False),
-        required=declared.get("required", False),
+        positional=declared["positional"],
+        required=declared["required"],
     )
 
 
@@ -253,7 +220,6 @@ def _read_hint(hint: Any) -> tuple[Kind, bool, tuple[str, ...]]:
 
 
 def value_of(question: Any, one: Option) -> Any:
-    """Return an option's value in a question."""
     value = question
     for name in one.path:
         value = getattr(value, name)
@@ -261,12 +227,11 @@ def value_of(question: Any, one: Option) -> Any:
 
 
 def values_of(question: Any) -> dict[str, Any]:
-    """Return every option's value by its name."""
     return {one.name: value_of(question, one) for one in options_of(type(question))}
 
 
 def build(kind: type[T], values: Mapping[str, Any]) -> T:
-    """Return a question from values by option name; what is not named has its default."""
+    """Return a question from values by option name, else defaults."""
     chosen: dict[str, Any] = {}
     for one in options_of(kind):
         if one.name in values:
@@ -278,7 +243,6 @@ def build(kind: type[T], values: Mapping[str, Any]) -> T:
 
 
 def _make(kind: type[T], instance: Any, tree: Mapping[str, Any]) -> T:
-    """Make a dataclass from a tree of values; what the tree lacks is the instance's or default."""
     values: dict[str, Any] = {}
     for one in fields(kind):  # type: ignore[arg-type]
         default = getattr(instance, one.name) if instance is not None else one.default
@@ -294,17 +258,15 @@ PER_STIMULUS = "neighbors per stimulus, 1 … n − 1"
 
 
 def seed_option(help: str) -> Any:
-    """Declare the seed of whatever a question draws."""
     return option(0, least=0, most=MOST_SEED, label="Seed", help=help)
 
 
 def neighbors_option(
     default: int | tuple[int, ...] | None = 10, *, help: str = PER_STIMULUS, name: str = ""
 ) -> Any:
-    """Declare how many neighbors count: k, or several ks."""
     return option(default, name=name, least=1, most=MOST_STIMULI, label="Neighbors k", help=help)
 
 
 def draws_option(default: int, *, least: int, help: str, label: str = "") -> Any:
-    """Declare how often something is drawn: permutations, halves or draws with replacement."""
+    """Declare a number of permutations, halves or draws with replacement."""
     return option(default, least=least, most=MOST_DRAWS, label=label, help=help)

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from io import TextIOBase
 from pathlib import Path
-from threading import Event, RLock, Thread
+from threading import RLock
 from typing import Protocol, TextIO, TypeVar, runtime_checkable
 
 from tqdm.auto import tqdm
@@ -23,7 +23,6 @@ SHOWN_EVERY = 0.2  # seconds, on a terminal and in a notebook
 LOGGED_EVERY = 5.0  # seconds, in a log
 NOTED_EVERY = 0.5  # seconds, in the note of a job
 DELAY = 5.0  # seconds in which inner loops report nothing
-SILENCE = 30.0  # seconds, at most, until a command reports that it is still at work
 LOG_LINE = "{desc}: {n_fmt}/{total_fmt} ({percentage:.0f}%) [{elapsed}<{remaining}, {rate_fmt}]"
 IN_NOTEBOOK = issubclass(tqdm, tqdm_notebook)
 
@@ -37,7 +36,7 @@ tqdm.set_lock(RLock())  # one between processes would outlive a command that lea
 
 @runtime_checkable  # tests check arguments against it
 class Progress(Protocol):
-    """A listener to progress; called as `report(done, total, what)` and quick to return."""
+    """A listener to progress, quick to return."""
 
     def __call__(self, done: int, total: int, what: str) -> None: ...
 
@@ -47,9 +46,7 @@ _listener: ContextVar[Progress | None] = ContextVar("listener", default=None)
 
 @contextmanager
 def heard_by(report: Progress | None) -> Iterator[None]:
-    """Send what `tell` reports to a listener until the block ends, in this thread alone; None
-    leaves the present listener.
-    """
+    """Send what `tell` reports in this thread to a listener; None leaves the present listener."""
     token = _listener.set(report or _listener.get())
     try:
         yield
@@ -58,7 +55,7 @@ def heard_by(report: Progress | None) -> Iterator[None]:
 
 
 def tell(done: int, total: int, what: str) -> None:
-    """Report progress to the current listener, for code that has no `report` argument."""
+    """Report progress to the current listener."""
     if report := _listener.get():
         report(done, total, what)
 
@@ -72,9 +69,7 @@ def tell_each(items: Collection[T], what: str) -> Iterator[T]:
 
 
 class Patient:
-    """Forward progress only after DELAY seconds of the same work, so that short inner loops stay
-    silent.
-    """
+    """Forwards progress only after DELAY seconds of the same work."""
 
     def __init__(self, report: Progress) -> None:
         self._report = report
@@ -92,8 +87,8 @@ class Patient:
 
 @dataclass(frozen=True)
 class ProgressNote:
-    """How far a job is: `done` of `total`, of what, and the seconds left, None before the first
-    step; rows: what its answer has so far, such as the points of a curve.
+    """How far a job is. seconds_left: None before the first step. rows: what its answer has so far,
+    such as the points of a curve.
     """
 
     done: int
@@ -104,7 +99,6 @@ class ProgressNote:
 
 
 def read_note(path: Path) -> ProgressNote | None:
-    """Return what a job noted last; None if it has noted nothing."""
     try:
         said = json.loads(path.read_text(encoding="utf-8"))
         return ProgressNote(**dict(said, rows=tuple(said["rows"])))
@@ -113,7 +107,7 @@ def read_note(path: Path) -> ProgressNote | None:
 
 
 def note_rows(rows: Sequence[Mapping[str, float]]) -> None:
-    """Let the notes of a job's progress hold rows that its answer will have."""
+    """Add rows that the answer will have to the notes of a job's progress."""
     _rows[:] = rows
 
 
@@ -123,7 +117,7 @@ def in_job() -> bool:
 
 
 class JobProgress:
-    """Note progress in a file, a few times a second; readers never see half a note."""
+    """Notes progress in a file, a few times a second."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -148,46 +142,18 @@ class JobProgress:
 
 
 class ConsoleProgress:
-    """Show progress as a bar on a terminal or in a notebook, and as lines in a log; note it if the
-    process is a job.
-
-    A log gets a line when work begins, every few seconds, and when it ends. The rate counts from
-    where this run began, so that a resumed run is timed right.
+    """Shows progress as a bar on a terminal or in a notebook, and as lines in a log; notes it in a
+    job. The rate counts from where this run began.
     """
 
     def __init__(self, stream: Stream | None = None) -> None:
         self._stream = stream or sys.stderr
         self._bar: tqdm | None = None
         self._what = ""
-        self._shown = 0.0
         self._note = JobProgress(Path(os.environ[JOB_NOTE])) if in_job() else None
 
-    @contextmanager
-    def awake(self) -> Iterator[None]:
-        """Until the block ends, say after every SILENCE that the work goes on."""
-        ended, began = Event(), time.monotonic()
-
-        def watch() -> None:
-            while not ended.wait(SILENCE):
-                now, bar = time.monotonic(), self._bar
-                if now - self._shown < SILENCE:
-                    continue
-                if bar is not None:
-                    bar.refresh()
-                else:
-                    self._stream.write(f"still at work after {now - began:.0f} s\n")
-                    self._stream.flush()
-
-        watcher = Thread(target=watch, daemon=True)
-        watcher.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            watcher.join()
-
     def __call__(self, done: int, total: int, what: str) -> None:
-        self._shown, bar = time.monotonic(), self._bar
+        bar = self._bar
         if bar is None or (what, total) != (self._what, bar.total) or done < bar.n:
             self._close()
             live = IN_NOTEBOOK or self._stream.isatty()
@@ -219,7 +185,7 @@ class ConsoleProgress:
 
 
 class _Lines:
-    """A stream on which each redrawing of a bar becomes a line of its own."""
+    """Writes each redrawing of a bar as a line of its own."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream

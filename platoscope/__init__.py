@@ -244,7 +244,6 @@ def figure(answer: Answer) -> go.Figure:
 
 
 def _layers(features: np.ndarray | Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return features as one (n, d) float32 array for each layer."""
     from core.encoders.imported import narrowed
 
     if isinstance(features, np.ndarray):

@@ -157,7 +157,6 @@ NAMED = FileNotFoundError(errno.ENOENT, "No such file or directory", "/out of me
 TOO_LITTLE = r"^platoscope: there is too little memory for this \({}.*free some, ask for less"
 NO_FILE = FileNotFoundError(errno.ENOENT, "No such file or directory", "/some/file")
 TOO_LONG = OSError(errno.ENAMETOOLONG, "File name too long", "x" * 5_000)
-FULL = OSError(errno.ENOSPC, "No space left on device")
 ENDS = [
     (MemoryError(), TOO_LITTLE.format("MemoryError")),
     (torch.OutOfMemoryError("CUDA"), TOO_LITTLE.format("OutOfMemoryError: CUDA")),
@@ -169,7 +168,6 @@ ENDS = [
     (NO_FILE, r"^platoscope: /some/file cannot be used \(No such file or directory\); expected"),
     (NAMED, r"^platoscope: /out of memory/x cannot be used \(No such file or directory\)"),
     (TOO_LONG, r"^platoscope: x{200}… cannot be used \(File name too long\); expected"),
-    (FULL, "^platoscope: the results could not be printed .No space left on device.; make room"),
 ]
 
 

@@ -5,7 +5,6 @@ stderr.
 from __future__ import annotations
 
 import argparse
-import errno
 import os
 import shlex
 import sys
@@ -35,8 +34,8 @@ from core.settings import store_path
 from core.unexpected import LONGEST, tell_too_little_memory
 from core.visible import visible_output
 
-# by the first word of a command that asks no question: the module of core.cli that holds it, a line
-# of help, and whether a second word follows. A module is imported when one of its words is used
+# of commands that ask no question, by first word: the module of core.cli, a line of help, and
+# whether a second word follows
 MODULES = {
     "demo": ("app", "build the embedded demo store", False),
     "app": ("app", "the dashboard over a store, on localhost", False),
@@ -54,15 +53,11 @@ MODULES = {
     "train": ("train", "train the Cave's models", False),
     "jobs": ("jobs", "long work: one command after the other, by a worker of its own", True),
 }
-# what the system says of an output that takes no more
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
 @visible_output()
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 done, 2 a mistake of the user's, 130
-    interrupted.
-    """
+    """Run one command and return its exit code: 0 done, 2 a user's mistake, 130 interrupted."""
     try:
         words = list(sys.argv[1:] if arguments is None else arguments)
         if words[:1] == ["--store"]:  # before the command, too
@@ -98,37 +93,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return INTERRUPTED
     except BrokenPipeError:  # `platoscope … | head` is no mistake
-        _drop_output()
+        # else Python would print the rest as it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
         return _explain(error)
 
 
 def _explain(error: Exception) -> int:
-    """Say what this machine lacks, or which file it refuses; raises what is neither."""
+    """Say what this machine lacks or which file it refuses; raise any other error."""
     if is_out_of_memory(error):
         return _say(tell_too_little_memory(error))
-    if not isinstance(error, OSError):
+    if not isinstance(error, OSError) or error.filename is None:
         raise error
-    reason = error.strerror or error
-    if error.filename is not None:
-        return _say(
-            f"{shortened(str(error.filename), LONGEST)} cannot be used ({reason}); expected a place"
-            " with room that may be read and written: check it, then run this again"
-        )
-    if error.errno not in FULL:
-        raise error
-    _drop_output()
     return _say(
-        f"the results could not be printed ({reason}); make room where the output goes, or send it"
-        " elsewhere, then run this again"
+        f"{shortened(str(error.filename), LONGEST)} cannot be used ({error.strerror}); expected a"
+        " place with room that may be read and written: check it, then run this again"
     )
-
-
-def _drop_output() -> None:
-    """Let what is not printed yet go nowhere: Python would try again as it ends."""
-    if sys.stdout:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(sentence: str) -> int:
@@ -138,7 +119,6 @@ def _say(sentence: str) -> int:
 
 
 def _clean(store: Path) -> None:
-    """Remove what killed commands left, and read files of earlier versions into present ones."""
     from core.store.writer import convert_results, remove_leftovers
 
     if not store.is_dir():
@@ -150,18 +130,11 @@ def _clean(store: Path) -> None:
         convert_results(store)
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose help is printed, or raises OSError: argparse passes over that."""
-
-    def print_help(self, file: Any = None) -> None:
-        print(self.format_help(), end="", file=file, flush=True)
-
-
 def make_parser(word: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of every command; word: the only first word whose commands are wanted in
-    full, so that the modules of the others need not be imported.
+    """Return the parser of every command. word: the first word of the only commands that are needed
+    in full, so that the modules of the others need not be imported.
     """
-    parser = _Parser(
+    parser = argparse.ArgumentParser(
         prog="platoscope", description="Do neural networks converge to the same representation?"
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")

@@ -70,7 +70,6 @@ class Embed(EmbedRequest, Command):
         return MISTAKE if failed else 0
 
     def _check(self, store: Path) -> None:
-        """Raise InputError for what cannot be said of these models, before any is opened."""
         many = len(self.model) * max(1, len(self.caption_level))
         if (self.name and many > 1) or (self.title and len(self.model) > 1):
             raise InputError(
@@ -90,9 +89,6 @@ def _embed(
     spec: str,
     report: Progress | None,
 ) -> list[str]:
-    """Embed a dataset with one model at every caption level that is named, and return the names of
-    the embeddings.
-    """
     encoder = open_encoder(
         spec,
         device=choose_device(request.device),

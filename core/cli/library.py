@@ -253,11 +253,9 @@ class DeleteResults(Deleting):
             print("no stale results")
             return 0
         size = size_text(int(table.loc[table["name"].isin(names), "bytes"].sum()))
-        listed = dict(zip(table["name"], table["made_at"], strict=True))
-        made = {name: listed.get(name, "") for name in names}
         return self.confirm(
             [*names, f"{len(names)} results, {size}"],
-            lambda: delete_results(store, self.dataset, made),
+            lambda: delete_results(store, self.dataset, names),
         )
 
 

@@ -47,18 +47,17 @@ def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:
     question, progress, study = read_question(kind, arguments), ConsoleProgress(), None
     if isinstance(question, StudyQuestion):
         choose_device(arguments.device)  # raises before any work
-    with progress.awake():
-        try:
-            if isinstance(question, StudyQuestion):
-                study = question.scope.open(Store(arguments.store), device=arguments.device)
-                for sentence in left_out_of(question, study):
-                    print(sentence, file=sys.stderr)
-            if getattr(arguments, "save", None):
-                save_adapters(question, study, arguments.save)
-            answered = answer(question, study, progress)
-        except NotApplicableError as error:
-            print(f"not applicable: {error}", file=sys.stderr)
-            return
+    try:
+        if isinstance(question, StudyQuestion):
+            study = question.scope.open(Store(arguments.store), device=arguments.device)
+            for sentence in left_out_of(question, study):
+                print(sentence, file=sys.stderr)
+        if getattr(arguments, "save", None):
+            save_adapters(question, study, arguments.save)
+        answered = answer(question, study, progress)
+    except NotApplicableError as error:
+        print(f"not applicable: {error}", file=sys.stderr)
+        return
     if study and answered.table.empty:  # what the question names may be in a file left out
         report_problems(study.store)
     if arguments.json:
@@ -77,7 +76,7 @@ def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:
 
 
 def save_adapters(question: Question, study: object, file: Path) -> None:
-    """Write the adapters of the first seed; raises InputError for several sets of encoders."""
+    """Write the adapters of the first seed; raise InputError for several sets of encoders."""
     from core.questions.adapters.question import Adaptation, adapters_file
     from core.store.publishing import write_file
     from core.study.study import Study

@@ -162,7 +162,6 @@ def _size(size: float) -> str:
 
 
 def _sum(size: float, unknown: float) -> str:
-    """Return a sum of bytes, and how many models it lacks."""
     if not unknown:
         return _size(size)
     return f"{_size(size)}, not counting {unknown} models of unknown size" if size else UNKNOWN

@@ -137,9 +137,6 @@ def _begin() -> None:
 
 
 def _take_one_thread() -> None:
-    """Compute with one CPU thread: models this small gain nothing from more, and sums stay the
-    same.
-    """
     import torch  # as above
 
     torch.set_num_threads(1)

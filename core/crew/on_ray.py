@@ -147,9 +147,6 @@ def _first_line(error: Exception) -> str:
 
 
 def _do(work: Callable[[Progress | None], R], home: str) -> tuple[R | None, str]:
-    """Do a unit in a worker; return its result and "", or None and why it failed. home: the folder
-    that the command's paths are relative to.
-    """
     try:
         try:
             os.chdir(home)

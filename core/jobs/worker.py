@@ -186,7 +186,6 @@ class Worker:
             self._begin(job)
 
     def _take_over(self, number: int) -> None:
-        """Queue again what a killed worker ran; its command is stopped first."""
         process = queue.process_of(self._store, number)
         if process and is_alive(self._store, number):
             deadline = time.monotonic() + self._grace

@@ -237,9 +237,6 @@ def question_of(plan: Plan, figure: Figure, models: Mapping[str, Sequence[str]])
 
 
 def _split(plan: Plan, figure: Figure) -> tuple[type[StudyQuestion], list[str]]:
-    """Return the kind of question and its words, after those of the plan's preparation that are
-    options of it.
-    """
     words = present_words(shlex.split(figure.ask))
     kinds = {kind.command: kind for kind in every_kind() if issubclass(kind, StudyQuestion)}
     for length in (2, 1):

@@ -86,7 +86,6 @@ def _draw(run: Run, figure: Figure, names: Names) -> Drawn:
 
 
 def _without_missing_tasks(question: Bins, study: Study, figure: Figure, run: Run) -> Bins:
-    """Leave out, by name, the tasks that no model was measured on, unless none is left."""
     measured = set(registry(study)["task"])
     wanted = question.solving.tasks
     present = tuple(task for task in wanted if task in measured)
@@ -98,7 +97,6 @@ def _without_missing_tasks(question: Bins, study: Study, figure: Figure, run: Ru
 
 
 def _within_reach(question: MetricAgreement, n: int, figure: Figure, run: Run) -> MetricAgreement:
-    """Take all stimuli in place of numbers of them that are not there."""
     beyond = [size for size in question.sizes if size > n]
     if not beyond:
         return question
@@ -242,7 +240,6 @@ def _lines(
 
 
 def _table(table: pd.DataFrame) -> Iterator[str]:
-    """Yield the lines of a table in Markdown."""
     for row in (list(table), ["---"] * table.shape[1], *table.itertuples(index=False)):
         cells = [" ".join(str(cell).split()).replace("|", "\\|") for cell in row]
         yield f"| {' | '.join(cells)} |"

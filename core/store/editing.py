@@ -1,10 +1,10 @@
-"""What a store holds as files, its deletion, and what a person says of it: titles and facts."""
+"""What a store holds as files, its deletion, and what a person adds to it: titles and facts."""
 
 from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,10 +12,10 @@ from typing import Any
 
 from core.encoders.encoder import with_facts
 from core.encoders.requests import Facts
-from core.errors import InputError, NotEmbeddedError, StoreBusyError, UnknownNameError
+from core.errors import NotEmbeddedError, StoreBusyError, UnknownNameError
 from core.recipe import Recipe
 from core.stimuli.captions import offered_levels
-from core.store.files import Stamp, examine_if_usable, stamp
+from core.store.files import examine_if_usable
 from core.store.listing import check_title, editing_titles, forget, remove
 from core.store.publishing import is_locked, locked, writing
 from core.store.reader import Store
@@ -44,9 +44,7 @@ PATIENCE = 5.0  # seconds to wait for a result that is just being written
 
 @dataclass(frozen=True)
 class KeptResult:
-    """A result over a dataset: the name and size of its file, when it was made and by which
-    recipe; reads: what an answer was computed from.
-    """
+    """A result over a dataset. size: bytes. reads: what an answer was computed from."""
 
     name: str
     size: int
@@ -60,7 +58,6 @@ class KeptResult:
 
     @property
     def models(self) -> frozenset[str]:
-        """Return the embeddings that it depends on; a stamp may name other things too."""
         if self.reads:
             keys = (key.split(":") for key in self.reads)
             return frozenset(names[-1] for kind, *names in keys if kind == "embedding")
@@ -70,7 +67,7 @@ class KeptResult:
 
 
 def results_over(root: Path, dataset: str) -> list[KeptResult]:
-    """Return the results over a dataset that can be used, of any revision, by name."""
+    """Return the results over a dataset that can be used, of any revision."""
     results = []
     for path in published_files(Path(root).absolute() / "results" / dataset):
         meta, size = examine_if_usable(path), file_size(path)
@@ -80,17 +77,16 @@ def results_over(root: Path, dataset: str) -> list[KeptResult]:
 
 
 def seconds_of(entry: ModelEntry) -> float | None:
-    """Return how long it took to compute, None for vectors that were made elsewhere."""
+    """Return how long it took to compute; None for imported vectors."""
     return entry.seconds if entry.recipe.kind == "embedding" else None
 
 
 def device_of(entry: ModelEntry) -> str | None:
-    """Return where it was computed, None for vectors that were made elsewhere."""
+    """Return where it was computed; None for imported vectors."""
     return entry.device if entry.recipe.kind == "embedding" else None
 
 
 def widths_of(entry: ModelEntry) -> str:
-    """Return the dimensions of an embedding's layers: 64, or 32 to 256 where they differ."""
     least, most = min(entry.dims), max(entry.dims)
     return str(least) if least == most else f"{least} to {most}"
 
@@ -100,7 +96,6 @@ def embedding_size(root: Path, dataset: str, model: str) -> int | None:
 
 
 def file_size(path: Path) -> int | None:
-    """Return how many bytes a file has, None where it is not there."""
     try:
         return path.stat().st_size
     except (FileNotFoundError, NotADirectoryError):
@@ -108,7 +103,7 @@ def file_size(path: Path) -> int | None:
 
 
 def dataset_sizes(root: Path, dataset: str) -> tuple[int, int, int]:
-    """Return how many bytes a dataset takes: its stimuli, its embeddings and its results."""
+    """Return the bytes of a dataset's stimuli, embeddings and results."""
     root = Path(root).absolute()
     embeddings, results = (
         total_size(published_files(root / folder / dataset)) for folder in ("embeddings", "results")
@@ -121,7 +116,7 @@ def total_size(paths: Iterable[Path]) -> int:
 
 
 def rename_dataset(root: Path, dataset: str, title: str) -> None:
-    """Give a dataset a title of one short line; "" gives its own back."""
+    """Give a dataset a title of one short line; "" restores its own."""
     Store(root).dataset(dataset)
     with editing_titles(root) as titles:
         _put(titles.datasets, dataset, title)
@@ -143,12 +138,9 @@ def _put(titles: dict[str, str], name: str, title: str) -> None:
 def set_facts(
     root: Path, dataset: str, model: str, facts: Facts, *, title: str = "", level: str = ""
 ) -> None:
-    """Write facts of a model, its own title and the caption level that it read into its file; facts
-    hold for its embeddings at further levels, too. What is not said stays. Answers that rest on
-    what changed are made again.
-
-    Raises UnknownNameError for the model or the level, InputError for a text that is not one short
-    line, NotEmbeddedError for a model that is still to be embedded.
+    """Write facts, a title and the caption level of a model into its file, facts also into those of
+    its other caption levels; "" and None change nothing. Raise UnknownNameError for the model or
+    the level, InputError for a text that is not one short line, NotEmbeddedError.
     """
     store = Store(root)
     store.model(dataset, model)
@@ -172,7 +164,7 @@ def set_facts(
 def check_facts(
     store: Store, dataset: str, facts: Facts, *, title: str = "", level: str = ""
 ) -> None:
-    """Raise as `set_facts` does for what is said, of a model that need not be there yet."""
+    """Raise as `set_facts`, for a model that need not be there yet."""
     check_level(store, dataset, level)
     for text, kind in ((facts.family, "a family"), (facts.objective, "an objective")):
         check_title(text or kind, kind)
@@ -180,7 +172,6 @@ def check_facts(
 
 
 def check_level(store: Store, dataset: str, level: str) -> None:
-    """Raise UnknownNameError for a caption level that a dataset does not offer; "" is none."""
     offered = offered_levels(store.dataset(dataset).levels, tuple(store.summaries(dataset)))
     if level and level not in offered:
         raise UnknownNameError("caption level", level, offered)
@@ -188,20 +179,14 @@ def check_level(store: Store, dataset: str, level: str) -> None:
 
 @dataclass(frozen=True)
 class Deletion:
-    """What a deletion takes away, and what stays although it has to do with it.
-
-    dataset, model: what is deleted; model is "" for the whole dataset. files: the dependent ones
-    first, so that a deletion that is cut short can be repeated. stamps: what distinguishes the
-    content of each from what may come in its place. goes, stays: in words, such as "12 kept
-    answers".
+    """What is deleted with a dataset, or with a model of it. files: the dependent ones first, so
+    that a deletion that is cut short can be repeated. goes: in words, such as "12 kept answers".
     """
 
     dataset: str
     model: str
     files: tuple[Path, ...]
-    stamps: tuple[Stamp | None, ...]
     goes: tuple[str, ...]
-    stays: tuple[str, ...]
 
     @property
     def size(self) -> int:
@@ -209,13 +194,11 @@ class Deletion:
 
     @property
     def sentences(self) -> list[str]:
-        """Return what goes and what stays, a sentence each."""
-        both = {"Also deletes": self.goes, "Keeps": self.stays}
-        return [f"{verb}: {', '.join(things)}." for verb, things in both.items() if things]
+        return [f"Also deletes: {', '.join(self.goes)}."] if self.goes else []
 
 
 def plan_model_deletion(root: Path, dataset: str, model: str) -> Deletion:
-    """Return what is deleted with a model: its embeddings, and what depends on them."""
+    """Return what is deleted with a model: its embeddings and what depends on them."""
     store = Store(root)
     store.model(dataset, model)
     further = [name for name, of in store.caption_variants(dataset).items() if of == model]
@@ -223,14 +206,7 @@ def plan_model_deletion(root: Path, dataset: str, model: str) -> Deletion:
     files = [result_file(store.root, dataset, one.name) for one in results]
     files += [embedding_file(store.root, dataset, name) for name in (*further, model)]
     goes = [f"its embeddings at other caption levels ({', '.join(further)})"] if further else []
-    tuned = [  # as their makers wrote it down
-        entry.card.name
-        for entry in store.models(dataset)
-        if (entry.card.training.get("config") or {}).get("start") == model
-    ]
-    stays = (f"the models fine-tuned from it ({', '.join(tuned)})",) if tuned else ()
-    stamps = tuple(map(_stamp, files))
-    return Deletion(dataset, model, tuple(files), stamps, (*goes, *_sorts(results)), stays)
+    return Deletion(dataset, model, tuple(files), (*goes, *_sorts(results)))
 
 
 def plan_dataset_deletion(root: Path, dataset: str) -> Deletion:
@@ -245,7 +221,7 @@ def plan_dataset_deletion(root: Path, dataset: str) -> Deletion:
     if other := len(results) - len(usable):
         goes.append(_counted(other, UNUSABLE))
     files = (*results, *embeddings, dataset_file(store.root, dataset))
-    return Deletion(dataset, "", files, tuple(map(_stamp, files)), tuple(goes), ())
+    return Deletion(dataset, "", files, tuple(goes))
 
 
 def _sorts(results: Iterable[KeptResult]) -> list[str]:
@@ -257,17 +233,10 @@ def _counted(number: int, sort: Sort) -> str:
     return f"{number:,} {one if number == 1 else several}"
 
 
-def _stamp(path: Path) -> Stamp | None:
-    with suppress(FileNotFoundError):
-        return stamp(path)
-    return None
-
-
 def carry_out(root: Path, deletion: Deletion) -> None:
-    """Delete what a plan names, and titles with it.
-
-    Raises StoreBusyError where something of it is being written, InputError where it is not what
-    was planned any more, UnknownNameError where it is gone, StoreWriteError where the disk refuses.
+    """Delete a dataset or a model with what depends on it now, and titles with it. Raise
+    StoreBusyError if something of it is being written, UnknownNameError if it is gone,
+    StoreWriteError.
     """
     root, dataset, model = Path(root).absolute(), deletion.dataset, deletion.model
     embeddings, results = (root / folder / dataset for folder in ("embeddings", "results"))
@@ -279,27 +248,22 @@ def carry_out(root: Path, deletion: Deletion) -> None:
         for path in own:
             held.enter_context(locked(path))
         for lock in (*embeddings.glob("*.lock"), *results.glob("*.lock")):
-            concerns = not model or lock.stem.partition("~")[0] == model or lock.stem == model
+            concerns = not model or model in (lock.stem, lock.stem.partition("~")[0])
             if concerns and lock.stem not in names and is_locked(lock):
                 raise StoreBusyError(
                     f"{lock.stem!r} in {lock.parent} is being written; wait until it is done, or"
                     " stop it"
                 )
-        plan = plan_model_deletion(root, dataset, model) if model else None
-        now = plan or plan_dataset_deletion(root, dataset)
-        if (now.files, now.stamps) != (deletion.files, deletion.stamps):
-            raise InputError(
-                f"what depends on {model or dataset!r} has changed meanwhile"
-                f" ({len(deletion.files)} files then, {len(now.files)} now, some of them other"
-                " ones); nothing is deleted; try again"
-            )
+        now = plan_dataset_deletion(root, dataset)
+        if model:
+            now = plan_model_deletion(root, dataset, model)
         with editing_titles(root) as titles:
             if model:
                 titles.models.get(dataset, {}).pop(model, None)
             else:
                 titles.datasets.pop(dataset, None)
                 titles.models.pop(dataset, None)
-        *dependent, last = deletion.files
+        *dependent, last = now.files
         for path in dependent:
             _delete(path, locked_already=path in own)
         if model:
@@ -311,7 +275,6 @@ def carry_out(root: Path, deletion: Deletion) -> None:
 
 
 def _delete(path: Path, *, locked_already: bool) -> None:
-    """Remove a file while nothing writes it, and what an unfinished run left next to it."""
     with nullcontext() if locked_already else locked(path, patience=PATIENCE), writing(path):
         path.unlink(missing_ok=True)
         shutil.rmtree(path.with_name(f"{path.stem}.parts"), ignore_errors=True)
@@ -328,23 +291,16 @@ def _clear(folder: Path) -> None:
         folder.rmdir()
 
 
-def delete_results(root: Path, dataset: str, made: Mapping[str, str]) -> int:
-    """Delete results over a dataset and return how many bytes they took.
-
-    made: when each was made, by name; "" for one that cannot be used. Raises UnknownNameError for
-    one that is not there, InputError for one that was made again since then, StoreBusyError,
-    StoreWriteError.
+def delete_results(root: Path, dataset: str, names: Sequence[str]) -> int:
+    """Delete results over a dataset and return how many bytes they took; raise UnknownNameError,
+    StoreBusyError, StoreWriteError.
     """
     store = Store(root)
     held = {path.stem: path for path in published_files(store.root / "results" / dataset)}
-    if unknown := [name for name in made if name not in held]:
+    if unknown := [name for name in names if name not in held]:
         raise UnknownNameError("result", unknown[0], held)
-    size = 0
-    for name, at in made.items():
-        with locked(held[name]), writing(held[name]):
-            meta = examine_if_usable(held[name])
-            if (meta.made_at if meta else "") != at:
-                raise InputError(f"{name} has been made again meanwhile; look at the results again")
-            size += file_size(held[name]) or 0
-            held[name].unlink(missing_ok=True)
+    chosen = [held[name] for name in names]
+    size = total_size(chosen)
+    for path in chosen:
+        _delete(path, locked_already=False)
     return size

@@ -1,9 +1,8 @@
 """Finished files, opened for reading: the one place that opens them.
 
-A DuckDB file is attached read-only to a private in-memory database for the length of one call.
-Connecting to the path itself would cost 12 ms instead of 1 (a DuckDB instance starts up), would
-show a replaced file's old content for as long as any thread of the process still holds it, and
-would let DuckDB guess the format: for a SQLite file it tries to download an extension.
+A DuckDB file is attached read-only to a private in-memory database for one call. Connecting to the
+path would take 12 ms instead of 1, show a replaced file's old content while another thread holds
+it, and let DuckDB guess the format.
 """
 
 from __future__ import annotations
@@ -37,11 +36,8 @@ _idle: dict[int, list[duckdb.DuckDBPyConnection]] = {}
 
 @contextmanager
 def attached(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Give a connection of the caller's own with the file at `path` attached as `file`, read-only,
-    until the block ends.
-
-    Raises StoreDamagedError for a file that is truncated or none of DuckDB's, StoreVersionError for
-    one of a newer DuckDB, FileNotFoundError where there is none.
+    """Give a connection with the file at `path` attached read-only as `file`. Raise
+    StoreDamagedError, StoreVersionError for one of a newer DuckDB, FileNotFoundError.
     """
     try:
         with path.open("rb") as file:
@@ -78,7 +74,7 @@ def attached(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 @contextmanager
 def reading(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a file as `attached`; raises StoreError where it was removed meanwhile."""
+    """Open a file as `attached`; raise StoreError if it was removed meanwhile."""
     try:
         with attached(path) as connection:
             yield connection
@@ -88,11 +84,7 @@ def reading(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 @contextmanager
 def parquet(path: Path) -> Iterator[pq.ParquetFile]:
-    """Open a result's file until the block ends.
-
-    Raises StoreDamagedError for a file that is truncated or not Parquet, FileNotFoundError where
-    there is none.
-    """
+    """Open a result's file; raise StoreDamagedError, FileNotFoundError."""
     try:
         with pq.ParquetFile(path) as file:
             yield file
@@ -119,20 +111,16 @@ def _removed(path: Path) -> StoreError:
 
 
 def stamp(path: Path) -> Stamp:
-    """Return what tells one content of a path from the next: time of change, size, inode."""
+    """Return what changes with a file's content: time of change, size, inode."""
     status = path.stat()
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def examine(path: Path) -> Meta:
-    """Return the meta of a file of the store, which is read once for as long as the file stays the
-    same.
-
-    Raises StoreDamagedError for a truncated or foreign file, StoreVersionError for another schema
-    and for what another version of its producer made, FileNotFoundError.
+    """Return the meta of a file, read once while the file stays the same. Raise StoreDamagedError,
+    StoreVersionError for another version of the schema or the producer, FileNotFoundError.
     """
-    # The stamp is taken first: a file that is replaced meanwhile is kept under a stamp that never
-    # comes back.
+    # the stamp first: what a replaced file said is kept under a stamp that never comes back
     meta = _examine_once(path, stamp(path))
     if not isinstance(meta, Meta):
         kind, message = meta
@@ -147,7 +135,7 @@ def examine(path: Path) -> Meta:
 
 
 def examine_if_usable(path: Path) -> Meta | None:
-    """Return the meta of a file, None where it cannot be used: then it may be replaced."""
+    """Return the meta of a file, None if it cannot be used."""
     try:
         return examine(path)
     except (FileNotFoundError, NotADirectoryError, StoreDamagedError, StoreVersionError):
@@ -191,16 +179,13 @@ def _rows_of_database(path: Path) -> dict[str, str]:
 
 
 def read_frame(path: Path, name: str = "result") -> pd.DataFrame:
-    """Return a table of a file, its rows in order; a small file is read once for as long as it
-    stays the same.
-
-    Raises StoreError if the file was removed meanwhile, StoreDamagedError if it is damaged.
+    """Return a table of a file, its rows in order; a small one is read once while the file stays
+    the same. Raise StoreError if it was removed meanwhile, StoreDamagedError.
     """
     try:
         now = stamp(path)  # before it is read: see `examine`
         if now[1] > SMALL:
             return _read(path, name)
-        # what the caller does to it stays with the caller
         return _read_once(path, name, now).copy(deep=False)
     except FileNotFoundError as error:
         raise _removed(path) from error

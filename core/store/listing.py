@@ -1,11 +1,8 @@
-"""Which files of a folder can be used, why others are left out, which models are still to come, and
-the titles that people gave.
+"""Which files of a folder can be used, which models are still to be embedded, and titles.
 
-`embeddings/DATASET/expected.json` holds what each file will say about itself once it is written,
-`expected-texts.parquet` what its texts cost: model, index, bits, bytes. Answers that ship with the
-project are checked against that like against any embedding, so that the demo is complete before
-anything is embedded. A model whose file is there is no longer expected, even if that file cannot be
-used.
+`embeddings/DATASET/expected.json` holds the meta of each embedding that is to come,
+`expected-texts.parquet` the bits and bytes of its texts, so that the demo's shipped answers count
+before anything is embedded. A model with a file is no longer expected.
 """
 
 from __future__ import annotations
@@ -41,8 +38,7 @@ from core.store.schema import (
 
 FILE = "expected.json"
 TEXTS = "expected-texts.parquet"
-PATIENCE = 60.0  # seconds to wait for another process that writes the list
-TITLE_PATIENCE = 5.0  # seconds that one visitor waits for another who writes titles
+PATIENCE = 60.0  # seconds to wait for another process that writes the list or titles
 LONGEST = 80  # characters of a title
 Rows = Mapping[str, str]  # what `dump_meta` returns
 Stamped = tuple[tuple[Path, Stamp], ...]
@@ -56,10 +52,8 @@ def all_usable(
     *,
     but: tuple[str, ...] = (),
 ) -> list[Meta]:
-    """Return the metas of a folder's files, in order; the reason of each that cannot be used is
-    added to `refused`. Embeddings that are to come are among them.
-
-    but: beginnings of names that are left out.
+    """Return the metas of a folder's files in order, with embeddings that are to come; add to
+    `refused` why others cannot be used. but: beginnings of names to leave out.
     """
     files: Stamped = ()
     for path in published_files(folder, but=but):
@@ -86,7 +80,7 @@ def _usable_once(
 
 
 def usable(path: Path, kind: Kind, revision: str | None, *, refused: list[str]) -> Meta | None:
-    """Return a file's meta; None where it is gone or, with why in `refused`, of no use."""
+    """Return a file's meta; None if it is gone or cannot be used, with why in `refused`."""
     dataset = path.stem if kind == "dataset" else path.parent.name
     try:
         meta = examine(path)
@@ -109,9 +103,8 @@ def usable(path: Path, kind: Kind, revision: str | None, *, refused: list[str]) 
 
 
 def expect(folder: Path, rows: Sequence[Rows], costs: Path | None = None) -> None:
-    """List the models of a folder of embeddings that are to come; none removes the list.
-
-    costs: a file with what their texts cost; without it, what is there already stays.
+    """List the models of a folder that are to be embedded; none removes the list. costs: a file
+    with the bits and bytes of their texts, None for the present one.
     """
     with locked(folder / FILE, patience=PATIENCE):
         if costs is not None:  # before the list, which makes them readable
@@ -123,7 +116,6 @@ def expect(folder: Path, rows: Sequence[Rows], costs: Path | None = None) -> Non
 
 
 def remove(folder: Path) -> None:
-    """Remove the list of the models that are to come, and what texts cost."""
     for name in (FILE, TEXTS):
         (folder / name).unlink(missing_ok=True)
 
@@ -135,7 +127,6 @@ def forget(folder: Path, names: Collection[str]) -> None:
 
 
 def expected(folder: Path, published: Collection[str]) -> list[Meta]:
-    """Return the metas of the models that are to come, those `published` left out."""
     try:
         metas = _expected_once(folder / FILE, stamp(folder / FILE))
     except (FileNotFoundError, NotADirectoryError):
@@ -152,7 +143,7 @@ def _expected_once(path: Path, _: Stamp) -> list[Meta]:
 
 
 def text_costs(folder: Path, model: str) -> pd.DataFrame | None:
-    """Return index, bits and bytes per text of a model that is to come, None if it codes none."""
+    """Return index, bits and bytes per text of an expected model, None if it codes none."""
     if not (folder / TEXTS).exists():
         return None
     costs = _costs_once(folder / TEXTS, stamp(folder / TEXTS))
@@ -177,7 +168,6 @@ class Titles:
         return replace(card, title=title) if title else card
 
     def model(self, dataset: str, entry: ModelEntry) -> ModelEntry:
-        """Return an entry under its title; at another caption level it has that of the model."""
         titles, name = self.models.get(dataset, {}), entry.card.name
         title = titles.get(name) or titles.get(name.partition("~")[0])
         return replace(entry, card=replace(entry.card, title=title)) if title else entry
@@ -191,7 +181,7 @@ def _titles_file(root: Path) -> Path:
 
 
 def read_titles(root: Path) -> Titles:
-    """Return the titles of a store; raises StoreDamagedError, StoreError."""
+    """Return the titles of a store; raise StoreError."""
     path = _titles_file(root)
     if not os.path.lexists(path):
         return Titles()
@@ -221,9 +211,9 @@ def _titles_once(path: Path, _: Stamp) -> Titles:
 
 @contextmanager
 def editing_titles(root: Path) -> Iterator[Titles]:
-    """Give the titles to one writer at a time, and publish what it makes of them."""
+    """Give the titles to one writer at a time, and publish its changes."""
     path = _titles_file(root)
-    with locked(path, patience=TITLE_PATIENCE):
+    with locked(path, patience=PATIENCE):
         before = read_titles(root)
         titles = Titles(dict(before.datasets), {name: {**of} for name, of in before.models.items()})
         yield titles
@@ -238,7 +228,7 @@ def tidy(title: str) -> str:
 
 
 def check_title(title: str, kind: str = "a title") -> str:
-    """Return a title that can be shown on one line; raises InputError for any other."""
+    """Return the title; raise InputError if it is not one short line."""
     if not title or len(title) > LONGEST or title != tidy(title):
         raise InputError(f"{kind} has 1 to {LONGEST} characters on one line, not {title[:99]!r}")
     return title

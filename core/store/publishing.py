@@ -1,8 +1,7 @@
 """Publishing a file: all of it at once, by one writer at a time, or not at all.
 
-A writer builds NAME.new.duckdb, flushes it to the disk and renames it over NAME.duckdb, so that a
-reader sees the old file or the new one and never a part. It holds a lock on NAME.lock, which dies
-with its process: a killed writer blocks no other.
+A writer builds NAME.new.duckdb, flushes it to the disk and renames it over NAME.duckdb, and holds a
+lock on NAME.lock, which ends with its process.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -28,29 +26,27 @@ Fill = Callable[[duckdb.DuckDBPyConnection], None]
 
 UNPLACED = ".platoscope-"  # begins the name of what `write_file` has not yet put in place
 POLL = 0.02  # seconds between two attempts to get a lock
-SIGNED_AT = 1  # byte of a lock file: Windows does not let the first one be read, which it locks
 # the latter where a checkpoint finds the disk full
 _DUCKDB_REFUSED = (duckdb.OperationalError, duckdb.FatalException)
 
 
 @contextmanager
 def locked(target: Path, *, patience: float = 0.0) -> Iterator[None]:
-    """Be the only writer of `target` until the block ends; makes its folder.
+    """Be the only writer of `target` until the block ends; make its folder. Raise StoreBusyError
+    after `patience` seconds.
 
-    The lock file is removed while it is still held: who opened it before that finds it gone, and
-    counts as having come too early. patience: seconds to wait for another writer; after them raises
-    StoreBusyError.
+    The lock file is removed while it is held: another writer that opened it before comes too early.
     """
     path = _lock_file(target)
-    lock = FileLock(path, timeout=patience, poll_interval=POLL, on_acquired=partial(_sign, path))
+    lock = FileLock(path, timeout=patience, poll_interval=POLL)
     with writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
             lock.acquire()
         except Timeout as error:
             raise StoreBusyError(
-                f"{_owner(path)} is writing {path.stem!r} in {path.parent}; wait until it is done,"
-                " or stop it"
+                f"another process is writing {path.stem!r} in {path.parent}; wait until it is"
+                " done, or stop it"
             ) from error
     try:
         yield
@@ -71,10 +67,7 @@ def is_locked(target: Path) -> bool:
 
 def publish(target: Path, fill: Fill, *, again: bool = False) -> Path:
     """Build a file with `fill` and put it in the place of `target` in one step; the caller holds
-    the lock. again: `fill` changes a copy of what is there.
-
-    Raises StoreWriteError where the folder is read-only or the disk full; what was published before
-    stays as it was.
+    the lock. again: `fill` changes a copy of what is there. Raise StoreWriteError.
     """
 
     def build(new: Path) -> None:
@@ -98,23 +91,12 @@ def replace(target: Path, build: Callable[[Path], object]) -> Path:
 
 
 def write_file(target: Path, data: bytes) -> None:
-    """Put bytes in the place of a file outside the store, in one step; raises OSError.
-
-    A link stays one, and a file keeps its rights; a device and a pipe are no files to be replaced.
-    Of several writers the last one's bytes stay, all of them. A killed one leaves a hidden file.
-    """
-    if target.exists() and not target.is_file():
+    """Put bytes in the place of a file outside the store, in one step; raise OSError."""
+    if target.exists() and not target.is_file():  # a device or a pipe
         target.write_bytes(data)
-    else:
-        place = Path(os.path.realpath(target))
-
-        def write(new: Path) -> None:
-            with new.open("xb") as file:
-                with suppress(FileNotFoundError):
-                    shutil.copymode(place, new)
-                file.write(data)
-
-        _put(place, place.with_name(UNPLACED + secrets.token_hex(8)), write)
+        return
+    new = target.with_name(UNPLACED + secrets.token_hex(8))
+    _put(target, new, lambda new: new.write_bytes(data))
 
 
 def _put(target: Path, new: Path, build: Callable[[Path], object]) -> None:
@@ -130,14 +112,13 @@ def _put(target: Path, new: Path, build: Callable[[Path], object]) -> None:
 
 
 def publish_json(target: Path, value: object) -> Path:
-    """Put a value as JSON, for people to read and edit, in the place of `target`; see `publish`."""
     text = f"{json.dumps(value, indent=1, ensure_ascii=False)}\n"
     return replace(target, lambda new: new.write_bytes(text.encode()))
 
 
 @contextmanager
 def writing(target: Path) -> Iterator[None]:
-    """Turn what the disk refuses into a StoreWriteError with advice; raises ReadOnlyError."""
+    """Turn a refusal of the disk into a StoreWriteError with advice; raise ReadOnlyError."""
     check_writable(target)
     try:
         yield
@@ -146,7 +127,6 @@ def writing(target: Path) -> Iterator[None]:
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or a folder's list of files, is on the disk."""
     if os.name == "nt" and path.is_dir():
         return
     handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
@@ -158,24 +138,6 @@ def sync(path: Path) -> None:
 
 def _lock_file(target: Path) -> Path:
     return target.with_name(f"{target.stem}.lock")
-
-
-def _sign(path: Path, handle: int) -> None:
-    """Write into the lock file who holds it; where the disk is full, remove the file."""
-    try:
-        os.truncate(handle, 0)
-        os.lseek(handle, SIGNED_AT, os.SEEK_SET)
-        os.write(handle, f"process {os.getpid()}".encode())
-    except OSError:
-        path.unlink(missing_ok=True)
-        raise
-
-
-def _owner(path: Path) -> str:
-    with suppress(OSError), path.open("rb") as file:
-        file.seek(SIGNED_AT)
-        return file.read(80).decode(errors="replace") or "another process"
-    return "another process"
 
 
 def _remove(new: Path) -> None:

@@ -1,6 +1,5 @@
-"""Reading a store: listings, tables and spaces. Nothing here writes, and no call keeps a file open.
-
-A file that cannot be used never fails a listing: it is left out, and `Store.problems` says why.
+"""Reading a store: listings, tables and spaces. A file that cannot be used is left out of listings;
+`Store.problems` says why.
 """
 
 from __future__ import annotations
@@ -46,11 +45,9 @@ from core.store.schema import (
 
 
 class Store:
-    """A folder of datasets, embeddings and results, for reading; a folder that is missing or empty
-    is an empty store.
+    """A folder of datasets, embeddings and results, for reading; empty if the folder is missing.
 
-    Cheap to make and safe to share between threads. What a file says about itself is kept in memory
-    while the file stays the same; vectors and tables are read at each call.
+    Safe to share between threads. Vectors and large tables are read at each call.
     """
 
     def __init__(self, root: str | Path) -> None:
@@ -61,28 +58,26 @@ class Store:
         return [titles.dataset(found_card(meta, self.root)) for meta in self._datasets([])]
 
     def dataset(self, name: str) -> DatasetCard:
-        """Return a dataset's card; raises UnknownNameError."""
+        """Return a dataset's card; raise UnknownNameError."""
         cards = {card.name: card for card in self.datasets()}
         if name not in cards:
             raise UnknownNameError("dataset", name, cards)
         return cards[name]
 
     def embeddings(self, dataset: str) -> list[ModelEntry]:
-        """Return what is embedded of a dataset, by name; raises UnknownNameError."""
+        """Return a dataset's embeddings by name; raise UnknownNameError."""
         revision, titles = self.dataset(dataset).revision, self._titles()
         metas = self._over(self.root / "embeddings" / dataset, "embedding", revision, [])
         return [titles.model(dataset, meta.entry) for meta in metas]
 
     def models(self, dataset: str) -> list[ModelEntry]:
-        """Return the embeddings of a dataset, each model once: those of its captions at further
-        levels are left out.
-
-        Raises UnknownNameError for the dataset.
+        """Return each model of a dataset once, without its embeddings at further caption levels;
+        raise UnknownNameError.
         """
         entries = self.embeddings(dataset)
         variants = find_caption_variants(entries, self.dataset(dataset).levels)
         unusable = self._unusable(dataset, {entry.card.name for entry in entries})
-        without = variants.keys() | unusable  # no embedding of further captions stands for these
+        without = variants.keys() | unusable  # their embeddings of further captions do not count
         return [
             entry
             for entry in entries
@@ -90,16 +85,14 @@ class Store:
         ]
 
     def _unusable(self, dataset: str, usable: Collection[str]) -> set[str]:
-        """Return the models whose files are there and cannot be used."""
         files = published_files(self.root / "embeddings" / dataset)
         return {path.stem for path in files}.difference(usable)
 
     def caption_variants(self, dataset: str) -> dict[str, str]:
-        """Return the embeddings that are no models of their own; see `find_caption_variants`."""
+        """See `find_caption_variants`."""
         return find_caption_variants(self.embeddings(dataset), self.dataset(dataset).levels)
 
     def model(self, dataset: str, name: str) -> ModelEntry:
-        """Return one embedding's entry; raises UnknownNameError."""
         entries = {entry.card.name: entry for entry in self.embeddings(dataset)}
         if name not in entries:
             raise UnknownNameError("model", name, entries)
@@ -114,13 +107,12 @@ class Store:
         return read_frame(dataset_file(self.root, self.dataset(dataset).name), "captions")
 
     def summaries(self, dataset: str) -> dict[str, Recipe]:
-        """Return the caption levels that were written after the dataset was added, and how."""
+        """Return the caption levels that a model wrote after the dataset was added, and how."""
         names = self.results(dataset, SUMMARY)
         results = {name.removeprefix(SUMMARY): self.result(dataset, name) for name in names}
         return {level: kept[1] for level, kept in results.items() if kept}
 
     def summary(self, dataset: str, level: str) -> pd.DataFrame:
-        """Return `index`, `level`, `text` of a level of `summaries`; raises UnknownNameError."""
         kept = self.result(dataset, f"{SUMMARY}{level}")
         if kept is None:
             raise UnknownNameError("caption level", level, self.summaries(dataset))
@@ -131,7 +123,7 @@ class Store:
         return self.thumbnails(dataset, [index])[0]
 
     def thumbnails(self, dataset: str, indices: Sequence[int]) -> list[bytes]:
-        """Return the thumbnails of several stimuli, in order; raises StimuliError."""
+        """Return the thumbnails of several stimuli, in order; raise StimuliError."""
         card = self.dataset(dataset)
         check_images(card)
         if wrong := [index for index in indices if not 0 <= index < card.size]:
@@ -144,22 +136,18 @@ class Store:
         return [images[index] for index in indices]
 
     def image_sizes(self, dataset: str) -> pd.DataFrame | None:
-        """Return `width` and `height` in pixels of every image, None where they are not known."""
+        """Return `width` and `height` in pixels of every image, None if unknown."""
         path = dataset_file(self.root, self.dataset(dataset).name)
         with self.opened(path) as connection:
             measured = has_table(connection, "sizes")
         return read_frame(path, "sizes") if measured else None
 
     def space(self, dataset: str, model: str, layer: int) -> Float32[np.ndarray, "n dims"]:
-        """Return one layer's vectors, a row per stimulus in the dataset's order; read-only, not
-        copied on the way.
-
-        Raises UnknownNameError for a dataset, model or layer that is not there.
-        """
+        """Return one layer's vectors in the dataset's order, read-only; raise UnknownNameError."""
         return self._vectors(dataset, model, layer, layer_table(layer), "stimulus")
 
     def repeats(self, dataset: str, model: str, layer: int) -> Float32[np.ndarray, "r n d"]:
-        """Return one layer's repeated measurements; raises UnknownNameError."""
+        """Return one layer's repeated measurements; raise UnknownNameError."""
         size = self.dataset(dataset).size
         rows = self._vectors(dataset, model, layer, repeats_table(layer), "row")
         return rows.reshape(-1, size, rows.shape[1])
@@ -189,7 +177,7 @@ class Store:
             return costs
 
     def result(self, dataset: str, name: str) -> tuple[pd.DataFrame, Recipe] | None:
-        """Return a result and its recipe, None where there is none that can be used."""
+        """Return a result and its recipe, None if there is none that can be used."""
         card = self.dataset(dataset)
         path = result_file(self.root, dataset, name)
         meta = usable(path, "result", card.revision, refused=[])
@@ -225,11 +213,8 @@ class Store:
         return refused
 
     def digest(self, dataset: str) -> str:
-        """Return a name for all that is listed over a dataset now, and for its titles and the
-        datasets next to it; it changes whenever any of it does.
-
-        An embedding that was expected changes nothing when it comes. Results that follow from the
-        embeddings alone are left out: keeping one must not make cached answers stale.
+        """Return a name for all that is listed over a dataset, its titles and the other datasets.
+        Derived results do not count: keeping one must not make cached answers stale.
         """
         revision = self.dataset(dataset).revision
         datasets = [(meta.name, meta.recipe.digest, meta.made_at) for meta in self._datasets([])]
@@ -247,18 +232,17 @@ class Store:
         return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
 
     def note_keys(self, *keys: str) -> None:
-        """Note that what these keys name is read; a `View` does, see `core.store.view`."""
+        """Do nothing; a `View` notes what is read, see `core.store.view`."""
 
     def note_files(self, *paths: Path) -> None:
-        """Note that files of the project, or a person's own files and folders, are read."""
+        """Do nothing, as `note_keys`."""
 
     def note_failure(self, error: PlatoscopeError) -> None:
-        """Note that an answer goes on without what failed."""
+        """Do nothing, as `note_keys`."""
 
     def _embedding(
         self, dataset: str, model: str
     ) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
-        """Open the file of a listed model; raises NotEmbeddedError for one that is to come."""
         if self._is_expected(dataset, model):
             raise NotEmbeddedError(
                 f"{model} is not embedded yet; the demo embeds its models in the background"
@@ -271,7 +255,6 @@ class Store:
         return not path.exists() and any(meta.name == model for meta in expected(path.parent, ()))
 
     def opened(self, path: Path) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
-        """Open a file of the store for reading; raises StoreError if it was removed meanwhile."""
         return reading(path)
 
     def _titles(self) -> Titles:

@@ -1,15 +1,10 @@
-"""What the files of a store are called, and what every one of them says about itself.
+"""The names of a store's files, and the meta of each.
 
-    ROOT/datasets/DATASET.duckdb             meta, stimuli, captions, thumbnails, sizes (older
-    files: none; texts alone: neither)
-    ROOT/embeddings/DATASET/MODEL.duckdb     meta, layer_00, layer_01 …, texts (where the model
-    codes texts), repeats_00 … (where each stimulus was measured several times)
-    ROOT/results/DATASET/NAME.parquet        a table, with meta in the metadata of its schema
-    ROOT/titles.json                         titles that people gave, see core/store/listing.py
-    ROOT/uploads/DIGEST/…                    what people uploaded, see core/store/uploads.py
-
-In DuckDB files `meta` is a table of keys and values, so that a file of any schema can at least say
-which schema it has.
+ROOT/datasets/DATASET.duckdb             meta, stimuli, captions, thumbnails, sizes
+ROOT/embeddings/DATASET/MODEL.duckdb     meta, layer_00 …, texts (code lengths), repeats_00 …
+ROOT/results/DATASET/NAME.parquet        a table, with meta in the metadata of its schema
+ROOT/titles.json                         titles that people gave, see core/store/listing.py
+ROOT/uploads/DIGEST/…                    what people uploaded, see core/store/uploads.py
 """
 
 from __future__ import annotations
@@ -53,17 +48,14 @@ FIELDS: Mapping[type, Mapping[str, type | tuple[type, ...]]] = {  # what JSON gi
         **{"parameters": (int, type(None)), "training": dict},
     },
 }
-# beginnings of the names of results that follow from all else: nothing depends on whether they are
-# there yet
+# beginnings of the names of results that follow from all else
 DERIVED = ("neighbors-", "refused-", "answer-", "stitches-", "head-")
 
 SUMMARY = "captions-"  # of results that are captions, written after the dataset was added
 
-# Versions of what a store keeps and lists without asking its producer, by the kind of its recipe.
-# Raise a number when its producer gives other results for the same choices: recipes take it in, so
-# that whatever is made from the old results is made again, and a store leaves out files of any
-# other version. What only its producer reads (neighbors, answers) is compared by its recipe, which
-# takes in the `VERSION` of the module that makes it.
+# By the kind of a recipe. Raise a number when its producer gives other results for the same
+# choices: a store leaves out files of other versions, and what was made from them is made again.
+# Neighbors and answers have the `VERSION` of their modules in their recipes.
 VERSIONS = {
     "embedding": 1,  # core/encoders, core/embedding: vectors, bits and bytes
     "captions": 1,  # core/embedding/summaries.py, encoders/language/chat.py: fewer words
@@ -79,11 +71,9 @@ Kind = Literal["dataset", "embedding", "result"]
 class Meta:
     """What a file says about itself.
 
-    card: the DatasetCard or ModelCard as plain data, empty for a result. dims: widths of an
-    embedding's layers. device and seconds: where and how long it was computed. made_at: ISO 8601,
-    UTC. versions: of the packages that took part. reads: what an answer was computed from, see
-    `core.store.view`; empty for all else, and for answers of earlier versions. findings: what an
-    answer says, as `core.questions.finding.to_rows` gives it.
+    card: the DatasetCard or ModelCard as plain data, empty for a result. dims: of an embedding's
+    layers. made_at: ISO 8601, UTC. versions: of packages. reads: what an answer was computed from,
+    see `core.store.view`. findings: of an answer, as rows.
     """
 
     kind: Kind
@@ -103,7 +93,7 @@ class Meta:
 
     @cached_property
     def entry(self) -> ModelEntry:
-        """Return the entry of an embedding's file; raises TypeError or ValueError."""
+        """Return an embedding's entry; raise TypeError or ValueError."""
         check_fields(ModelCard, self.card, self.card["layers"])
         check_training(self.card.get("training", {}))
         card = ModelCard(**{**self.card, "layers": tuple(self.card["layers"])})
@@ -112,8 +102,8 @@ class Meta:
 
     @cached_property
     def digest_as_read(self) -> str:
-        """Return what changes with anything that an answer may take from an embedding's file, on
-        whichever machine it was made: the folder of the project is left out of the card's paths.
+        """Return a digest of all that an answer may read of an embedding but its vectors, without
+        the project's folder, which differs between machines.
         """
         said = self.recipe.digest, self.level, self.dims, sorted(map(repr, self.card.items()))
         return hashlib.sha256(repr(said).replace(str(ROOT), "").encode()).hexdigest()[:16]
@@ -147,7 +137,6 @@ def result_file(root: Path, dataset: str, name: str) -> Path:
 
 
 def layer_table(index: int) -> str:
-    """Return the name of a layer's table, which SQL takes as no parameter: it is an integer's."""
     return f"layer_{index:02d}"
 
 
@@ -156,7 +145,7 @@ def repeats_table(index: int) -> str:
 
 
 def published_files(folder: Path, *, but: tuple[str, ...] = ()) -> list[Path]:
-    """Return the finished files of a folder by name; but: beginnings of names left out."""
+    """Return the finished files of a folder by name. but: beginnings of names to leave out."""
     try:
         names = sorted(os.listdir(folder))
     except (FileNotFoundError, NotADirectoryError):
@@ -172,7 +161,7 @@ def published_files(folder: Path, *, but: tuple[str, ...] = ()) -> list[Path]:
 
 
 def dump_meta(meta: Meta) -> dict[str, str]:
-    """Return `meta` as keys and JSON values, stamped with schema, time and package versions."""
+    """Return `meta` as keys and JSON values, with schema, time and package versions."""
     stamped = {
         "schema": SCHEMA,
         "made_at": meta.made_at or now(),
@@ -190,7 +179,7 @@ def dump_meta(meta: Meta) -> dict[str, str]:
 
 
 def load_meta(rows: Mapping[str, str]) -> Meta:
-    """Return the Meta that `dump_meta` wrote; raises KeyError, TypeError or ValueError."""
+    """Return the Meta that `dump_meta` wrote; raise KeyError, TypeError or ValueError."""
     values = {key: json.loads(text) for key, text in rows.items()}
     recipe = Recipe.of(values["recipe_kind"], **values["recipe"])
     if recipe.digest != values["recipe_digest"]:
@@ -204,7 +193,7 @@ def load_meta(rows: Mapping[str, str]) -> Meta:
 
 
 def check_fields(kind: type, card: Mapping[str, Any], names: Iterable[object]) -> None:
-    """Raise TypeError for a card with a value of another type; names: of its levels or layers."""
+    """Raise TypeError for a card with a value of another type. names: of its levels or layers."""
     for name, kinds in FIELDS[kind].items():
         if name in card and not isinstance(card[name], kinds):
             raise TypeError(f"{name} is {reprlib.repr(card[name])}")
@@ -218,7 +207,7 @@ def dataset_card(meta: Meta) -> DatasetCard:
 
 
 def kept_card(card: DatasetCard, root: Path) -> DatasetCard:
-    """Name a folder within the store from there, so that the store can be moved."""
+    """Return a card with a folder within the store relative to it, so that the store can move."""
     folder, home = Path(card.source.get("folder", "")), Path(root).resolve()
     if not folder.is_relative_to(home):
         return card
@@ -226,7 +215,7 @@ def kept_card(card: DatasetCard, root: Path) -> DatasetCard:
 
 
 def found_card(meta: Meta, root: Path) -> DatasetCard:
-    """Return the card of a dataset's file, a folder within the store named in full."""
+    """Return a dataset's card with the full path of a folder within the store."""
     card = dataset_card(meta)
     if "folder" not in card.source:
         return card
@@ -240,7 +229,6 @@ def now() -> str:
 
 @cache
 def package_versions() -> dict[str, str]:
-    """Return the versions of the packages that a vector may depend on."""
     versions = {}
     for name in PACKAGES:
         try:
@@ -264,17 +252,15 @@ def _safe(name: str, *, most: int = 120) -> str:
 
 
 def is_present(recipe: Recipe) -> bool:
-    """Return whether the present version of its producer made this, or it has none."""
+    """Return whether the present version of its producer made this."""
     now = VERSIONS.get(recipe.kind)
     return now is None or recipe.choices.get("version") == now
 
 
 def find_caption_variants(entries: Sequence[ModelEntry], levels: Sequence[str]) -> dict[str, str]:
-    """Return, for each embedding of a model in other captions, the name of the embedding that is
-    the model: that of the earliest caption level.
-
-    Embeddings of equal weights, pooling and prompt are of one model; of an import, those with the
-    same name before `~`. levels: the dataset's, the default first; any other comes after them.
+    """Return, for each embedding of a model at a further caption level, the name of that at its
+    first. Equal weights, pooling and prompt are one model; of imports, equal names before `~`.
+    levels: the dataset's, the default first.
     """
     order = {level: place for place, level in enumerate(levels)}
 

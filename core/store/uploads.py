@@ -1,10 +1,7 @@
-"""What people upload in the browser: kept in the store, each upload in a folder of its own.
+"""What people upload in the browser: each upload in a folder `ROOT/uploads/DIGEST` of the store.
 
-`ROOT/uploads/DIGEST/…`: the digest is that of the content, so that an upload that comes twice is
-kept once. Its folder appears whole or not at all. One that no dataset and no job needs is removed a
-day after it was last shown, when the next upload comes. A dataset is one zip, or a caption table
-with image files. Names that lead elsewhere, links and what is too large are refused before anything
-is written.
+An upload that no dataset and no job needs is removed a day after it was last shown, when the next
+one comes. Names that lead elsewhere, links and what is too large are refused before writing.
 """
 
 from __future__ import annotations
@@ -45,7 +42,7 @@ File = tuple[str, bytes | memoryview]  # its name and what it holds
 
 @dataclass(frozen=True)
 class Limits:
-    """How many files an upload may have, and how many bytes they may take together."""
+    """Of an upload: files, and bytes of all of them."""
 
     files: int = 200_000
     size: int = 8 * GB
@@ -59,7 +56,7 @@ def uploads_folder(root: Path) -> Path:
 
 
 def find_upload(root: Path, place: str) -> Path | None:
-    """Return an upload by its path below the uploads, None elsewhere; its day begins again."""
+    """Return an upload by its path below the uploads, else None; mark it as shown."""
     if not place.isprintable():
         return None
     uploads = uploads_folder(root).resolve()
@@ -73,15 +70,12 @@ def find_upload(root: Path, place: str) -> Path | None:
 
 
 def keep_file(root: Path, name: str, data: bytes, *, needed: Collection[str] = ()) -> Path:
-    """Keep one uploaded file and return its path; its name is made safe.
-
-    needed: texts, such as the commands of jobs, in which the path of an upload that is still needed
-    stands. Raises InputError for an empty file, StoreWriteError where the disk is full.
+    """Keep one uploaded file under a safe name and return its path. needed: texts, such as commands
+    of jobs, with paths of uploads that are still needed. Raise InputError for an empty file.
     """
     if not data:
         raise InputError(f"{name!r} is empty (0 bytes); choose a file that holds something")
     safe = safe_name(name)
-
     folder = _keep(root, [(safe, data)], lambda new: (new / safe).write_bytes(data), needed)
     return folder / safe
 
@@ -89,10 +83,8 @@ def keep_file(root: Path, name: str, data: bytes, *, needed: Collection[str] = (
 def keep_dataset(
     root: Path, files: Sequence[File], *, needed: Collection[str] = (), limits: Limits = LIMITS
 ) -> Path:
-    """Keep an uploaded dataset and return its folder, which is named after the zip or the table.
-
-    files: one zip alone, or a table and image files. needed: see `keep_file`. Raises StimuliError
-    for an archive that is unsafe, damaged or too large, StoreWriteError where the disk is full.
+    """Keep an uploaded dataset, a zip or a table with image files, and return its folder. needed:
+    see `keep_file`. Raise StimuliError for an archive that is unsafe, damaged or too large.
     """
     if not files:
         raise StimuliError("nothing was uploaded; choose a zip, or a caption table with its images")
@@ -112,7 +104,7 @@ def keep_dataset(
 
 
 def safe_name(name: str) -> str:
-    """Return a file's name without its folders and without what a shell or file system may mind."""
+    """Return a file's name without folders and special characters."""
     base = PurePosixPath(name.replace("\\", "/")).name
     stem, dot, suffix = _UNSAFE.sub("-", base).strip(".-").rpartition(".")
     stem, suffix = (part.encode()[:LONGEST].decode(errors="ignore") for part in (stem, suffix))
@@ -135,7 +127,7 @@ def _keep(
             return target
         _remove_abandoned(root, needed)
         new = target.with_name(f"{digest}.new")
-        shutil.rmtree(new, ignore_errors=True)  # of a server that was killed
+        shutil.rmtree(new, ignore_errors=True)  # a killed server left it
         try:
             new.mkdir(parents=True)
             fill(new)
@@ -149,7 +141,6 @@ def _keep(
 
 
 def _remove_abandoned(root: Path, needed: Collection[str]) -> None:
-    """Remove uploads of more than a day ago that no dataset and no text of `needed` names."""
     store, uploads = Store(root), uploads_folder(root)
     datasets = store.datasets()
     if len(datasets) < len(published_files(store.root / "datasets")):
@@ -180,7 +171,6 @@ def _write_all(files: Sequence[File], folder: Path, limits: Limits) -> None:
 
 
 def _unpack(files: Sequence[File], folder: Path, limits: Limits) -> None:
-    """Unpack one zip; nothing is written before all its entries are checked."""
     ((archive, data),) = files
     folder.mkdir()
     packed = bytes(data)
@@ -205,14 +195,12 @@ def _unpack(files: Sequence[File], folder: Path, limits: Limits) -> None:
 
 
 def _is_litter(entry: zipfile.ZipInfo) -> bool:
-    """Return whether an entry is a folder, or one of the hidden files that systems leave."""
     parts = _path(entry.filename).parts
     hidden = bool(parts) and parts[-1].startswith(".") and parts[-1] != ".."
     return entry.is_dir() or "__MACOSX" in parts or hidden
 
 
 def _check_entry(entry: zipfile.ZipInfo, archive: str) -> PurePosixPath:
-    """Return where an entry goes; raises StimuliError for what is no plain file within."""
     if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
         raise StimuliError(
             f"{entry.filename[:LONGEST_PATH]!a} in {archive} is a link or a device; put the file"

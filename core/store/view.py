@@ -4,9 +4,9 @@
     view.space("cave", "gpt2-s", 3)
     view.reads      {"embedding:cave:gpt2-s": "5b0c…"}
 
-An answer carries the reads that it was computed from. It is fresh while a new view has the same
-digest for each of them (`View.is_fresh`). A digest says what something was made from (its recipe:
-weights, data, versions), not its bytes: the same model embedded on another processor is the same.
+An answer is fresh while a new view has the same digest for each of its reads (`View.is_fresh`). A
+digest is that of a recipe (weights, data, versions), not of bytes: a model that another processor
+embedded is the same.
 
 | key | digest of |
 |---|---|
@@ -19,8 +19,6 @@ weights, data, versions), not its bytes: the same model embedded on another proc
 | shipped:PATH | the bytes of a file that comes with the project |
 | path:PATH | names, sizes and times of a person's own files |
 | failure | none: what failed may succeed now |
-
-What has a key of another kind is resolved by a function that `resolve` registers.
 """
 
 from __future__ import annotations
@@ -64,16 +62,15 @@ _RESOLVERS: dict[str, Callable[[str], str]] = {}
 
 
 def resolve(kind: str, digest: Callable[[str], str]) -> None:
-    """Register what gives the present digest, or ABSENT, of other keys `KIND:NAME`."""
+    """Register what gives the present digest, or ABSENT, of further keys `KIND:NAME`."""
     _RESOLVERS[kind] = digest
 
 
 class View(Store):
-    """A store that stays as it was when it was first looked at, and notes what is read.
+    """A store as it was when it was first read; notes in `reads` the digest of all that is read.
 
-    reads: the digest of everything that was read, by key; see the module. Answers, neighbors and
-    stitches that are added meanwhile are found: they follow from the rest. Reading a file that was
-    replaced or removed since raises StoreChangedError. Safe to share between threads.
+    Derived results that are added meanwhile are found. Reading a file that was replaced or removed
+    since raises StoreChangedError. Safe to share between threads.
     """
 
     def __init__(self, root: str | Path) -> None:
@@ -83,19 +80,18 @@ class View(Store):
         self._moment = _Moment()
 
     def noting(self) -> View:
-        """Return a view of the same moment that has read nothing yet."""
+        """Return a view of the same moment with no reads."""
         view = copy.copy(self)
         view.reads = {}
         return view
 
     def keeping(self, names: Collection[str]) -> View:
-        """Return a view of the same moment that lists these models and known reality alone."""
+        """Return a view of the same moment with these models and known reality alone."""
         view = self.noting()
         view.only = frozenset(name.partition("~")[0] for name in names)
         return view
 
     def note(self, reads: Reads) -> None:
-        """Note what was read through another view."""
         self.reads.update(reads)
 
     def note_keys(self, *keys: str) -> None:
@@ -111,12 +107,11 @@ class View(Store):
                 self.note_keys(f"path:{path}")
 
     def note_failure(self, error: PlatoscopeError) -> None:
-        """Note that an answer goes on without what failed, which may succeed another time."""
+        """Note that an answer lacks what failed, which may succeed another time."""
         if not isinstance(error, LASTING):
             self.reads["failure"] = str(error)
 
     def is_fresh(self, reads: Reads) -> bool:
-        """Return whether everything that was read is still the same."""
         return all(self.current(key) == one for key, one in reads.items())
 
     def current(self, key: str) -> str:
@@ -151,7 +146,6 @@ class View(Store):
         ]
 
     def model(self, dataset: str, name: str) -> ModelEntry:
-        """Return an entry under its own title; those that people gave are in the listings."""
         self.note_keys(f"embedding:{dataset}:{name}")
         found = self._entries(dataset).get(name)
         if found is None:
@@ -160,7 +154,7 @@ class View(Store):
         return found.entry
 
     def freeze(self, dataset: str) -> None:
-        """Look at all that is listed over a dataset, which then stays as it is now."""
+        """List all that is over a dataset, which then stays as it is now."""
         self._unusable(dataset, self._entries(dataset))
         self._results(dataset)
         self._titles()
@@ -177,7 +171,7 @@ class View(Store):
         return found
 
     def answer(self, dataset: str, name: str) -> Meta | None:
-        """Return what the file of a kept answer says of itself, None if there is none of use."""
+        """Return the meta of a kept answer, None if there is none that can be used."""
         meta = examine_if_usable(result_file(self.root, dataset, name))
         known = self._known().get(dataset)
         if meta is None or known is None or meta.revision != known.revision or meta.name != name:
@@ -241,7 +235,7 @@ class View(Store):
             if kind == "result":
                 return kept.get(":".join(name), ABSENT)
             return _hash(sorted(one for one in kept.items() if one[0].startswith(":".join(name))))
-        return ABSENT  # written by another version, which knew another kind
+        return ABSENT  # a kind of another version
 
     def _known(self) -> Listing:
         return {meta.name: meta for meta in self._datasets([])}
@@ -284,7 +278,7 @@ class View(Store):
 
 
 class _Moment:
-    """What was looked at first, shared by all views of one moment."""
+    """What was listed first, shared by all views of one moment."""
 
     def __init__(self) -> None:
         self.digests: dict[str, str] = {}
@@ -301,7 +295,6 @@ def _hash(*parts: object) -> str:
 
 
 def digest_of_file(path: Path) -> str:
-    """Return what names the bytes of a file, ABSENT if there is none."""
     return _bytes_of(path, stamp(path)) if path.is_file() else ABSENT
 
 

@@ -1,6 +1,4 @@
-"""Writing: a dataset, an embedding or a result becomes one immutable file; old results are
-converted, and what interrupted runs left is removed.
-"""
+"""Writing: a dataset, an embedding or a result becomes one immutable file."""
 
 from __future__ import annotations
 
@@ -56,12 +54,11 @@ WIDEST = 100_000  # dimensions of a vector; the format takes no wider arrays
 
 @dataclass(frozen=True)
 class Embedding:
-    """One model's spaces over a dataset and all that its file records of them.
+    """One model's spaces over a dataset.
 
-    level: the captions that were read, None for other models. layers: one (n, dims) matrix per
-    layer, in the dataset's order; taken one at a time, so that a lazy sequence need not fit into
-    memory. bits, bytes: each text's code length and its UTF-8 length, for models that code texts.
-    repeats: of each layer its (r, n, d) measurements, where stimuli were measured several times.
+    level: of the captions, None for other models. layers: read one at a time, so that a lazy
+    sequence need not fit into memory. bits, bytes: each text's code length and UTF-8 length, of
+    models that code texts. repeats: of each layer, if stimuli were measured several times.
     """
 
     dataset: DatasetCard
@@ -77,12 +74,8 @@ class Embedding:
 
 
 def add_dataset(root: Path, dataset: Dataset, *, report: Progress | None = None) -> Path:
-    """Publish a dataset's stimuli, factors, captions, thumbnails and image sizes; returns at once
-    where it is published already.
-
-    Another revision takes the place of the one before; its embeddings are then left out until they
-    are made again. Raises StimuliError for repeated ids or captions, and whatever the dataset
-    raises for a broken image.
+    """Publish a dataset's stimuli, factors, captions, thumbnails and image sizes, in place of an
+    earlier revision. Raise StimuliError for repeated ids or captions and for a broken image.
     """
     card = dataset.card
     target, kept = dataset_file(root, card.name), kept_card(card, root)
@@ -103,10 +96,8 @@ def add_dataset(root: Path, dataset: Dataset, *, report: Progress | None = None)
 
 
 def add_subset(root: Path, card: DatasetCard) -> Path:
-    """Publish some stimuli of a dataset of the store, as `core.stimuli.catalog.subset_card` names
-    them, from what the store holds of it.
-
-    Raises StoreError where another dataset has the name.
+    """Publish some stimuli of a dataset of the store, named by `core.stimuli.catalog.subset_card`;
+    raise StoreError if another dataset has the name.
     """
     target, store, chosen = dataset_file(root, card.name), Store(root), card.source[SUBSET]
     of, rows, kept = chosen["of"], chosen["rows"], kept_card(card, root)
@@ -146,9 +137,8 @@ def _thumbnails(start: int, images: Sequence[bytes]) -> pa.Table:
 
 
 def write_embedding(root: Path, embedding: Embedding) -> Path:
-    """Publish one model's spaces over a dataset, in place of what the model had there.
-
-    Raises FeatureError where the layers do not fit the dataset or the card.
+    """Publish one model's spaces over a dataset, in place of earlier ones; raise FeatureError if
+    the layers do not fit the dataset or the card.
     """
     target = embedding_file(root, embedding.dataset.name, embedding.card.name)
     with locked(target):
@@ -191,7 +181,7 @@ def publish_embedding(target: Path, embedding: Embedding) -> Path:
 
 
 def rewrite_meta(target: Path, meta: Meta) -> Path:
-    """Put other words about itself into an embedding's file; the caller holds its lock."""
+    """Replace the meta of an embedding's file; the caller holds its lock."""
     rows = [(value, key) for key, value in dump_meta(meta).items()]
 
     def fill(connection: duckdb.DuckDBPyConnection) -> None:
@@ -227,7 +217,7 @@ def write_result(
 
 
 def write_table(target: Path, table: pd.DataFrame | pa.Table, meta: Meta) -> Path:
-    """Put a result in the place of `target` in one step; the caller holds the lock."""
+    """Publish a result at `target`; the caller holds its lock."""
     rows = _arrow("result", table)
     said = {**(rows.schema.metadata or {}), META: json.dumps(dump_meta(meta)).encode()}
     named = rows.replace_schema_metadata(said)
@@ -278,10 +268,6 @@ def _write_meta(connection: duckdb.DuckDBPyConnection, meta: Meta) -> None:
 def _write_frame(
     connection: duckdb.DuckDBPyConnection, name: str, frame: pd.DataFrame | pa.Table
 ) -> None:
-    """Write a table with its columns as they are and, in ORDER, the order of its rows.
-
-    Raises InputError for columns that SQL cannot tell apart and for cells of mixed types.
-    """
     table = _arrow(name, frame)
     names = {ORDER}
     for column in table.column_names:
@@ -326,7 +312,6 @@ def _write_images(
 
 
 def _write_layer(connection: duckdb.DuckDBPyConnection, index: int, embedding: Embedding) -> int:
-    """Write one layer in one go and return its width."""
     space = embedding.layers[index]
     n, dims = space.shape
     if not 1 <= dims <= WIDEST:
@@ -354,7 +339,6 @@ def _table(rows: Float32[np.ndarray, "n d"], order: str) -> pa.Table:
 
 
 def _create(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> None:
-    """Make a table of the file out of an Arrow one; `name` is one of this module's own."""
     connection.register("rows", table)
     connection.execute(f"CREATE TABLE {name} AS SELECT * FROM rows")
     connection.unregister("rows")
@@ -367,7 +351,7 @@ def _insert(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -
 
 
 def convert_results(root: Path) -> None:
-    """Rewrite the results that are DuckDB files; a damaged one stays as it is."""
+    """Rewrite the results of an earlier version, which are DuckDB files, as Parquet."""
     if is_read_only():
         return
     for old in root.glob(f"results/*/*{SUFFIX}"):
@@ -380,10 +364,7 @@ def convert_results(root: Path) -> None:
 
 
 def remove_leftovers(root: Path) -> None:
-    """Remove from a store what is no longer being written; batches that a run takes up again stay.
-
-    Whatever cannot be removed now stays until the next time: it does no harm.
-    """
+    """Remove what killed writers left; batches that a run continues from stay."""
     if is_read_only():
         return
     with suppress(OSError):

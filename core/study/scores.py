@@ -113,7 +113,6 @@ def mean_scores(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _are_shares(rows: pd.DataFrame) -> pd.Series:
-    """Return which scores are accuracies or percentages by unit or name, no errors or losses."""
     values = rows.groupby(["task", "unit"])["value"]
     within = (values.transform("min") >= 0) & (values.transform("max") <= 1)
     called = (rows["task"] + " " + rows["unit"]).str.replace("_", " ")

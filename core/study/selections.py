@@ -126,7 +126,6 @@ def _checksum(bits: bytes, n: int) -> bytes:
 
 
 def _unpacked(body: str, size: int) -> bytes:
-    """Return the checksum's two bytes and the bits; nothing if the text cannot be read."""
     try:
         raw = base64.b64decode(body + "=" * (-len(body) % 4), altchars=b"-_", validate=True)
         if len(raw) == size + 2:

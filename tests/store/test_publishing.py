@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path
 
 import pytest
@@ -34,38 +33,6 @@ def test_what_is_killed_before_the_end_leaves_the_earlier_file(
     with pytest.raises(KeyboardInterrupt):
         write_file(file, b"after")
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("a.csv", b"before")]
-
-
-def test_a_link_stays_one(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to("a.csv")
-    write_file(tmp_path / "link", b"data")
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "a.csv").read_bytes() == b"data"
-
-
-def test_links_that_lead_to_one_another_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "a").symlink_to("b")
-    (tmp_path / "b").symlink_to("a")
-    with pytest.raises(OSError, match="Too many levels of symbolic links"):
-        write_file(tmp_path / "a", b"data")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
-
-
-def test_a_file_keeps_its_rights_and_a_new_one_has_the_usual_ones(tmp_path: Path) -> None:
-    kept, new, usual = (tmp_path / name for name in ("kept", "new", "usual"))
-    kept.touch()
-    kept.chmod(0o600)
-    usual.touch()
-    write_file(kept, b"data")
-    write_file(new, b"data")
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-    assert new.stat().st_mode == usual.stat().st_mode
-
-
-def test_the_longest_name_is_no_mistake(tmp_path: Path) -> None:
-    file = tmp_path / ("a" * 255)
-    write_file(file, b"data")
-    assert file.read_bytes() == b"data"
 
 
 def test_writers_of_one_file_do_not_mix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

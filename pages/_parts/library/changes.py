@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -157,21 +157,21 @@ def _confirm(what: Held) -> None:
     _offer_end(f"Delete this {what.kind}", f"{what.command('delete')} --yes", delete)
 
 
-def offer_results(dataset: str, made: Mapping[str, str], size: int) -> None:
-    """Draw the button that deletes results. made: when each was made, by name."""
+def offer_results(dataset: str, names: Sequence[str], size: int) -> None:
+    """Draw the button that deletes results."""
     if is_read_only():
         return
 
     def delete() -> str:
-        freed = delete_results(store_path(), dataset, made)
-        return f"Deleted {counted(len(made), 'result', 'results')}, {size_text(freed)}."
+        freed = delete_results(store_path(), dataset, names)
+        return f"Deleted {counted(len(names), 'result', 'results')}, {size_text(freed)}."
 
     def confirm() -> None:
         st.markdown("What they rest on has changed since then, so no page shows them.")
         command = frame.command("result", "delete", "--dataset", dataset, "--yes")
         _offer_end("Delete these results", command, delete)
 
-    label = f"Delete {counted(len(made), 'stale result', 'stale results')}, {size_text(size)}"
+    label = f"Delete {counted(len(names), 'stale result', 'stale results')}, {size_text(size)}"
     if st.button(label, icon=":material/delete:", key="delete-results"):
         st.dialog("Delete stale results?")(confirm)()
 

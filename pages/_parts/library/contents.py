@@ -141,8 +141,7 @@ def show_results(at: Place) -> None:
         state = controls.pick_segment("State", STATES, "state", start="any")
     st.markdown(STALENESS)
     if len(stale):
-        made = dict(zip(stale["name"], stale["made_at"], strict=True))
-        changes.offer_results(at.dataset, made, int(stale["bytes"].sum()))
+        changes.offer_results(at.dataset, stale["name"].tolist(), int(stale["bytes"].sum()))
     rows = every[every["holds"].str.contains(text, case=False, regex=False)]
     rows = rows if state == "any" else rows[rows["state"] == state]
     size = size_text(int(rows["bytes"].sum()))
