@@ -47,6 +47,7 @@ UNITS: Mapping[str, tuple[float, float]] = {  # least, most
 }
 NUMBERS = ("value", "low", "high", "chance", "n")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+LONGEST = 131_072  # characters of a cell
 SHOWN = 200  # characters of names of columns
 LISTED = 5  # mistakes that a message lists, and models that notes name
 RESULT = f"competence~{USER}"
@@ -71,6 +72,7 @@ def read_sheet(
             f"{name} has {size_text(len(data))}; expected scores of {size_text(SHEET)} at most:"
             " split it"
         )
+    csv.field_size_limit(LONGEST)  # of the whole process, so others may have raised it
     text = io.StringIO(decode(data, name, InputError), newline="")
     try:
         lines = [[cell.strip() for cell in line] for line in csv.reader(text, strict=True)]
