@@ -1,12 +1,9 @@
-"""Bits per byte of any texts, however long: each token is coded once, in a window with what stands
-before it.
+"""Bits per byte of texts of any length: each token is coded once, in a window with its context.
 
 bits per byte = Σ −log₂ p(token | its window up to it) / Σ UTF-8 bytes
 
-A window begins with the special tokens that the model's tokenizer puts in front of a text (`<s>`),
-which cost nothing; the first window of a text has no other context, and every further one begins
-with the second half of the one before. Which tokens are coded, and which bytes count, is as for
-captions: see `coded_part`.
+A window begins with the special tokens that the tokenizer puts in front of a text, which cost
+nothing, and every further one with the second half of the one before. See also `coded_part`.
 """
 
 from __future__ import annotations
@@ -46,13 +43,10 @@ class Extent:
     context: int | None = None
 
 
-PUBLISHED = Extent()
-
-
 @dataclass(frozen=True)
 class Piece:
-    """A text as tokens. front: special tokens before it. coded: places in `ids` of those that are
-    coded, and bytes: the UTF-8 bytes that these stand for.
+    """A text as tokens. front: special tokens before it. coded: places in `ids`, and bytes: the
+    UTF-8 bytes of these.
     """
 
     front: list[int]
@@ -80,11 +74,10 @@ def code_texts(
 ) -> pd.DataFrame:
     """Return `bits`, `bytes` and `tokens` of each text that is not empty, up to `tokens` in all.
 
-    Bits are NaN for a text without a token that is coded. tokens: special ones not counted; a text
-    that goes beyond is cut there, behind a whole character. context: tokens of a window, special
-    ones included; None for CONTEXT, or the longest text that the model can read. Raises
-    EncoderError for a context that the model cannot read, InputError for less than two tokens of
-    text in a window.
+    Bits are NaN for a text without a token that is coded. tokens: without special ones. context:
+    tokens of a window with them; None for CONTEXT, or the longest text that the model can read.
+    Raise EncoderError for a context that the model cannot read, InputError for fewer than two
+    tokens of text in a window.
     """
     length = context or min(CONTEXT, encoder.limit or CONTEXT)
     if encoder.limit is not None and length > encoder.limit:
@@ -133,8 +126,8 @@ def read_pieces(encoder: LanguageEncoder, texts: Iterable[str], *, tokens: int) 
 
 
 def cut_windows(piece: Piece, length: int, *, text: int = 0) -> Iterator[Window]:
-    """Yield windows of at most `length` tokens that code each token once; raises InputError for one
-    that could hold no context.
+    """Yield windows of at most `length` tokens that code each token once; raise InputError if they
+    can hold no context.
     """
     front, room = len(piece.front), length - len(piece.front)
     if room < 2:
@@ -151,9 +144,7 @@ def cut_windows(piece: Piece, length: int, *, text: int = 0) -> Iterator[Window]
 
 
 def _tokenize(encoder: LanguageEncoder, text: str, most: int) -> Piece:
-    """Return the first tokens of a text, `most` or a few more to the end of a character that
-    several tokens spell.
-    """
+    """Return the first tokens of a text, `most` or a few more to the end of a character."""
     read = encoder.tokenizer([text], verbose=False).encodings[0]
     ids, spans = read.ids, read.offsets  # lists that are made again at each access
     own = [place for place, special in enumerate(read.special_tokens_mask) if not special]
@@ -172,7 +163,7 @@ def _tokenize(encoder: LanguageEncoder, text: str, most: int) -> Piece:
 
 
 def _batches(windows: Iterable[Window], most: int) -> Iterator[list[Window]]:
-    """Gather windows as long as all of them, padded to the longest, have at most so many tokens."""
+    """Group windows so that they have at most so many tokens, padded to the longest."""
     batch: list[Window] = []
     for window in windows:
         longest = max(len(each.ids) for each in [*batch, window])
@@ -189,16 +180,15 @@ def code_models(
     dataset: str,
     models: Sequence[str],
     texts: Texts,
-    extent: Extent = PUBLISHED,
+    extent: Extent,
     *,
     device: torch.device,
     report: Progress | None = None,
 ) -> pd.DataFrame:
-    """Let models code texts, keep the rows in the store and return them with COLUMNS, two for each
-    model.
+    """Let models code texts, keep the rows in the store and return them, two for each model.
 
     models: names of language models, all of the dataset if empty. What is kept by the same recipe
-    is not measured again. Raises UnknownNameError, InputError for models that read no text,
+    is not measured again. Raise UnknownNameError, InputError for models that read no text,
     EncoderError if weights are no longer those embedded.
     """
     held, tables = Store(store), []
@@ -227,11 +217,10 @@ def text_rows(costs: pd.DataFrame | None, name: str) -> list[Row]:
     """Return two rows: total bits / total bytes, and the mean over texts of bits / bytes, as the
     released code takes it.
 
-    costs: `bits`, `bytes` and `tokens` of each text, None for a model that codes none. 95%
-    intervals with texts as the independent samples: t(.975, n − 1) standard errors to each side. In
-    simulations of 16 texts with lengths and ratios of log-normal spread .9 and .15 they held the
-    mean in 95% and the total in 91% of draws. NaN with a reason for a single text; all is NaN with
-    a reason if no text has a second token.
+    costs: `bits`, `bytes` and `tokens` of each text, None for a model that codes none. Intervals:
+    95%, t(.975, n − 1) standard errors over texts; in simulations of 16 texts they held the mean in
+    95% and the total in 91% of draws. NaN with a reason for a single text, or without a second
+    token.
     """
     coded = pd.DataFrame() if costs is None else costs.dropna()
     rows = bits_per_byte(costs, float(stdtrit(max(1, len(coded) - 1), 0.975)))

@@ -1,20 +1,16 @@
 """Labeled images for probes: drawn by a seed, divided into parts, read from their files on demand.
-They lie in a folder of one's own, or are a task of VTAB, from the hub or its cache.
 
-    DIR/CLASS/….jpg                 a class is a folder of images; folders inside it count to it
+A folder of one's own, or a task of VTAB from the hub or its cache (Zhai et al. 2019):
+
+    DIR/CLASS/….jpg                 a class is a folder of images, with the folders inside it
     DIR/train/CLASS/… DIR/test/…    the same, divided; `val` in place of `test`
-    DIR/labels.csv                  columns image, label and, if it is divided, split (train, test);
-                                    JSONL and Parquet too
     DIR/train/0.tar … nshards.txt   tars of KEY.webp and KEY.cls, and how many there are; DIR/test
-
-Source of VTAB: X. Zhai et al., A large-scale study of representation learning with the visual task
-adaptation benchmark (2019).
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,30 +25,20 @@ from core.errors import InputError, StimuliError, UnknownNameError
 from core.files.userfile import NOTE, UserFile
 from core.hub.repository import Repository
 from core.progress import Progress
-from core.stimuli.folder import Images
 from core.stimuli.images import SUFFIXES, Stored, list_members, load_image
-from core.stimuli.table import list_tables, read_table
 
 Limit = int | tuple[int, int]  # samples at most: of all parts, or to learn from and to be tested on
 LIMIT = 10_000  # samples of a task at most
 LEAST = 6  # samples: three to train, one to validate, two to test
 SEED = 0  # of the draw
-_TEST = 1 / 3  # of the samples, as in `split`
-_VALIDATION = 1 / 4  # of what is not test, as there
 COUNT = "nshards.txt"
 IMAGES = (".webp", ".jpg", ".jpeg", ".png")
 LABEL = ".cls"
 _LONGEST = 18  # digits of a label
-GROUP = "own"
-TESTS = ("test", "val")  # what the part is called that a probe is measured on
-FORMS = (
-    "DIR/CLASS/*.jpg, DIR/train/CLASS/*.jpg with DIR/test, a table with the columns image and"
-    " label, or DIR/train/0.tar"
-)
+FORMS = "DIR/CLASS/*.jpg, DIR/train/CLASS/*.jpg with DIR/test, or DIR/train/0.tar"
 ALL = "vtab"  # stands for all of them
 PARTS = [f"{part}/{form}" for part in ("train", "test") for form in (COUNT, "*.tar")]
-# What the hub's labels count where the benchmark joins neighbors: positions and orientations of the
-# drawn figure.
+# where the hub's labels are finer than the benchmark's: positions and orientations of dSprites
 RAW_CLASSES: Mapping[str, int] = {"dSprites-Location": 32, "dSprites-Orientation": 40}
 
 
@@ -65,9 +51,7 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True)
 class Samples:
-    """All samples of a source: those to learn from and those to be tested on, or `train` alone if
-    it does not divide them.
-    """
+    """All samples of a source; `train` alone if it does not divide them."""
 
     train: Sequence[Sample]
     test: Sequence[Sample] = ()
@@ -75,8 +59,8 @@ class Samples:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """One thing to recognize in every image of a set: classes from 0, and which images train,
-    validate and test. split: what the images to be tested on are called.
+    """What to recognize in every image of a set: classes from 0, and which images train, validate
+    and test. split: what the images to be tested on are called.
     """
 
     task: str
@@ -89,7 +73,7 @@ class Question:
 @dataclass(frozen=True)
 class ImageSet:
     """Images, the questions about them, and in `source` all that both depend on, as plain data.
-    name: for people. images: gives those of start … stop − 1.
+    images: gives those of start … stop − 1.
     """
 
     name: str
@@ -104,47 +88,43 @@ def draw(samples: Samples, *, limit: Limit = LIMIT, seed: int = SEED) -> tuple[l
     test.
 
     If the source has a test part, the test samples are drawn from it and all others from its
-    training part; of two limits, the first is of those to learn from, a quarter of which validates,
-    the second of those to be tested on. Raises InputError for a limit, and StimuliError for a
-    source, that leaves a part empty or a single class.
+    training part. Raise InputError for a limit, and StimuliError for a source, that leaves a part
+    empty or a single class.
     """
     if isinstance(limit, int):
-        limit = limit - round(limit * _TEST), round(limit * _TEST)
+        limit = limit - round(limit / 3), round(limit / 3)
     if sum(limit) < LEAST:
         raise InputError(
             f"a probe takes at least {LEAST} samples to train, validate and test, not {sum(limit)};"
             " raise --limit"
         )
-    dice, (most_learned, most_tested) = np.random.default_rng(seed), limit
+    dice = np.random.default_rng(seed)
+
+    def some(part: Sequence[Sample], most: int) -> list[Sample]:
+        return [part[place] for place in dice.permutation(len(part))[:most]]
+
     if not samples.test:
-        kept = _some(samples.train, most_learned + most_tested, dice)
+        kept = some(samples.train, sum(limit))
         parts = split(len(kept))
     else:
-        test = _some(samples.test, most_tested, dice)
-        learned = _some(samples.train, most_learned, dice)
-        kept = [*learned, *test]
-        first = len(learned) - round(len(learned) * _VALIDATION)
-        ends = (0, first), (first, len(learned)), (len(learned), len(kept))
-        parts = Split(*(np.arange(*each, dtype=np.int64) for each in ends))
+        test = some(samples.test, limit[1])
+        learned = some(samples.train, limit[0])
+        kept, first = [*learned, *test], len(learned) - round(len(learned) / 4)
+        parts = Split(*np.split(np.arange(len(kept)), [first, len(learned)]))
     if len(kept) < LEAST or not all(len(part) for part in vars(parts).values()):
         raise StimuliError(
             f"{len(kept)} labeled images are too few to train, validate and test a probe; give at"
             f" least {LEAST}"
         )
     if len({sample.label for sample in kept}) < 2:
-        raise StimuliError(
-            "all labeled images are of one class, so there is nothing to predict; give at least two"
-            " classes"
-        )
+        raise StimuliError("all labeled images are of one class; give at least two classes")
     return kept, parts
 
 
-def as_set(
-    name: str, group: str, samples: Sequence[Sample], parts: Split, *, source: Mapping[str, Any]
+def _as_set(
+    name: str, group: str, samples: Sequence[Sample], parts: Split, source: Mapping[str, Any]
 ) -> ImageSet:
-    """Return drawn samples as a set with one question, which has the set's name; classes are those
-    that were drawn, numbered from 0 in their order.
-    """
+    """Return drawn samples with one question; classes are those drawn, numbered from 0."""
     _, labels = np.unique([sample.label for sample in samples], return_inverse=True)
 
     def images(start: int, stop: int) -> list[Image.Image]:
@@ -153,21 +133,8 @@ def as_set(
     return ImageSet(name, source, len(samples), images, (Question(name, group, labels, parts),))
 
 
-def digest(samples: Sequence[Sample]) -> str:
-    total = hashlib.sha256()
-    for sample in samples:
-        total.update(f"{sample.label} {hashlib.sha256(sample.image.read()).hexdigest()}\n".encode())
-    return total.hexdigest()
-
-
-def _some(samples: Sequence[Sample], limit: int, dice: np.random.Generator) -> list[Sample]:
-    return [samples[place] for place in dice.permutation(len(samples))[:limit]]
-
-
 def read_shards(folder: Path, *, report: Progress | None = None) -> Samples:
-    """List the samples of both parts, or of one if there is only one; raises StimuliError for what
-    is not in this form.
-    """
+    """List the samples of the parts that there are; raise StimuliError for any other form."""
     parts = [part for part in ("train", "test") if (folder / part / COUNT).is_file()]
     if not parts:
         raise StimuliError(
@@ -209,70 +176,46 @@ def _read_part(part: Path, report: Progress | None) -> list[Sample]:
 
 
 def open_folder(folder: Path, *, limit: Limit = LIMIT, report: Progress | None = None) -> ImageSet:
-    """Open a folder of labeled images as the task `folder NAME`, at most `limit` of them. Raises
+    """Open a folder of labeled images as the task `folder NAME`, at most `limit` of them. Raise
     StimuliError for a folder in none of the forms above, and as `draw`.
     """
-    samples, parts = draw(_find(folder, report), limit=limit)
-    source = {"images": digest(samples), "parts": [len(part) for part in vars(parts).values()]}
-    return as_set(f"folder {folder.resolve().name}", GROUP, samples, parts, source=source)
-
-
-def _find(folder: Path, report: Progress | None) -> Samples:
-    if not folder.is_dir():
-        raise StimuliError(f"{folder} is not a folder; expected {FORMS}")
     if any((folder / part / COUNT).is_file() for part in ("train", "test")):
-        return read_shards(folder, report=report)
-    train, test = folder / "train", next(filter(_class_folders, map(folder.joinpath, TESTS)), None)
-    if test is None or not _class_folders(train):
-        train, test = folder, None
-    training, testing = _class_folders(train), _class_folders(test) if test else {}
-    if unknown := sorted(testing.keys() - training.keys()):
-        raise StimuliError(
-            f"{(test or folder) / unknown[0]} is a class that {train} does not have; expected the"
-            " same folders in both"
+        found = read_shards(folder, report=report)
+    else:
+        tests = [_classes(folder / part) for part in ("test", "val")]
+        training, testing = _classes(folder / "train"), tests[0] or tests[1]
+        if not (training and testing):
+            training, testing = _classes(folder), {}
+        if not training:
+            raise StimuliError(f"{folder} has no folders of images; expected {FORMS}")
+        if unknown := sorted(testing.keys() - training.keys()):
+            raise StimuliError(
+                f"the class {unknown[0]!r} of {folder} is tested and not trained; expected the same"
+                " folders in both parts"
+            )
+        numbers = {name: number for number, name in enumerate(sorted(training))}
+        found = Samples(
+            *(
+                [Sample(Stored(path), numbers[name]) for name in part for path in part[name]]
+                for part in (training, testing)
+            )
         )
-    numbers = _numbered(training)
-    parts = [
-        [Sample(Stored(path), numbers[name]) for name, paths in classes.items() for path in paths]
-        for classes in (training, testing)
-    ]
-    return Samples(*parts) if training else _from_table(folder)
+    samples, parts = draw(found, limit=limit)
+    total = hashlib.sha256()
+    for image, label in samples:
+        total.update(f"{label} {hashlib.sha256(image.read()).hexdigest()}\n".encode())
+    source = {"images": total.hexdigest(), "parts": [len(part) for part in vars(parts).values()]}
+    return _as_set(f"folder {folder.resolve().name}", "own", samples, parts, source)
 
 
-def _class_folders(folder: Path) -> dict[str, list[Path]]:
+def _classes(folder: Path) -> dict[str, list[Path]]:
     """Return the images of each subfolder that has any, in the order of their paths."""
     classes = {}
-    for inside in sorted(folder.glob("*")):
-        if inside.is_dir() and not inside.name.startswith("."):
-            found = (path for path in inside.rglob("*") if path.suffix.lower() in SUFFIXES)
-            if images := sorted(path for path in found if path.is_file()):
-                classes[inside.name] = images
+    for inside in sorted(path for path in folder.glob("[!.]*") if path.is_dir()):
+        found = (path for path in inside.rglob("*") if path.suffix.lower() in SUFFIXES)
+        if images := sorted(path for path in found if path.is_file()):
+            classes[inside.name] = images
     return classes
-
-
-def _numbered(names: Iterable[str]) -> dict[str, int]:
-    return {name: number for number, name in enumerate(sorted(set(names)))}
-
-
-def _from_table(folder: Path) -> Samples:
-    tables = list_tables(folder)
-    if len(tables) != 1:
-        raise StimuliError(
-            f"{folder} has no folders of images and {len(tables)} tables; expected {FORMS}"
-        )
-    table, images = read_table(tables[0], wanted=("image", "label")), Images(folder)
-    numbers = _numbered(str(row["label"]) for row in table.rows)
-    parts: dict[str, list[Sample]] = {"train": [], "test": []}
-    for number, row in enumerate(table.rows, start=1):
-        image, label, part = row["image"], row["label"], str(row.get("split") or "train")
-        if not image or label in (None, "") or part not in parts:
-            raise StimuliError(
-                f"row {number} of {table.path.name} has image {image!r}, label {label!r} and split"
-                f" {part!r}; expected an image, its label and, where there is a split, train or"
-                " test"
-            )
-        parts[part].append(Sample(Stored(images.find(str(image))), numbers[str(label)]))
-    return Samples(**parts)
 
 
 def task_names() -> list[str]:
@@ -280,12 +223,11 @@ def task_names() -> list[str]:
 
 
 def open_vtab(name: str, *, limit: Limit = LIMIT, report: Progress | None = None) -> ImageSet:
-    """Open a task by its name; its data set is fetched whole on the first time, and at most `limit`
-    samples are drawn.
+    """Open a task by its name, at most `limit` samples of it; the first time its data set is
+    fetched whole.
 
-    Raises UnknownNameError, OfflineError if the data set is not in the cache and the hub cannot be
-    reached, StimuliError if the hub does not have it, or if it is not as the benchmark describes
-    it.
+    Raise UnknownNameError, OfflineError if the data set is not in the cache and the hub cannot be
+    reached, StimuliError if the hub does not have it or its labels are not the benchmark's.
     """
     from core.hub.fetch import fetch_snapshot  # half a second, only for the hub's users
 
@@ -293,18 +235,17 @@ def open_vtab(name: str, *, limit: Limit = LIMIT, report: Progress | None = None
     if name not in tasks:
         raise UnknownNameError("task of VTAB", name, tasks)
     task = tasks[name]
-    wanted = task_repository(name)
-    folder = fetch_snapshot(wanted, PARTS)
+    folder = fetch_snapshot(task_repository(name), PARTS)
     listed = read_shards(folder, report=report)
     samples, parts = draw(_in_benchmark_classes(listed, name, task["classes"]), limit=limit)
     source = {"hub": task["hub"], "revision": folder.name, "classes": task["classes"]}
     source |= {"limit": limit, "seed": SEED}
-    return as_set(name, task["group"], samples, parts, source=source)
+    return _as_set(name, task["group"], samples, parts, source)
 
 
 def _in_benchmark_classes(samples: Samples, name: str, classes: int) -> Samples:
-    """Return ⌊label · classes / raw⌋ for each label if labels count finer than the benchmark, and
-    else the labels. Raises StimuliError for labels beyond either count.
+    """Return ⌊label · classes / raw⌋ for labels that are finer than the benchmark's, others as they
+    are. Raise StimuliError for labels beyond either count.
     """
     highest = max((sample.label for sample in (*samples.train, *samples.test)), default=0)
     if highest < classes:

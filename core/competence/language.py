@@ -1,10 +1,9 @@
-"""What causal language models say: which ending they choose, what they write by themselves, and
-which colors they expect.
+"""What causal language models say: which ending they choose, what they write unprompted, and which
+colors they expect.
 
     bits of an ending = −Σ log₂ p(token | context and the ending's tokens before it)
 
-over the tokens that reach beyond the context. A model chooses the ending of the fewest bits, the
-likeliest. Nothing is divided by length: endings are as long, or each is right as often.
+A model chooses the ending of the fewest bits. Nothing is divided by length.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def choose(codes: Float64[np.ndarray, "n endings"], items: Sequence[Choice]) -> 
 def code_endings(
     encoder: Encoder, items: Sequence[Choice], *, report: Progress | None = None
 ) -> Float64[np.ndarray, "n endings"]:
-    """Return the bits of every ending after its context. Raises EncoderError for a model that does
+    """Return the bits of every ending after its context; raise EncoderError for a model that does
     not predict text, and if an item is longer than the model can read.
     """
     if not predicts_text(encoder):
@@ -82,9 +81,8 @@ def _tokenize(encoder: LanguageEncoder, context: str, ending: str) -> tuple[list
 
 @torch.inference_mode()
 def sample_texts(encoder: Encoder, *, count: int, tokens: int, seed: int) -> list[str]:
-    """Return `count` texts of at most `tokens` tokens, each drawn from the model's own distribution
-    (temperature 1), from the tokenizer's beginning-of-text token to where the model ends it. Raises
-    EncoderError for a model that does not predict text and for a tokenizer that knows no beginning.
+    """Return `count` texts of at most `tokens` tokens that a model writes at temperature 1; raise
+    EncoderError if it does not predict text or its tokenizer has no token that begins one.
     """
     name = encoder.card.name
     if not predicts_text(encoder):
@@ -116,14 +114,12 @@ def sample_texts(encoder: Encoder, *, count: int, tokens: int, seed: int) -> lis
 
 
 def guess_colors(encoder: Encoder, world: World) -> pd.DataFrame:
-    """Return the columns kind, color, guess and law: the model's probability of each color of each
-    kind of thing, and the world's; each sums to 1 over the colors of a kind.
+    """Return kind, color, guess and law: the model's probability of each color of each kind of
+    thing, and the world's; each sums to 1 over the colors of a kind.
 
-    The model completes "There is a NOUN painted", as captions of the Cave do, with each wording of
-    each color. A color's probability is the sum over its wordings, renormalized over the colors; a
-    kind's is the mean over the nouns that mean it alone. Phrase and measures were fixed before any
-    model was asked. Raises EncoderError for a model that does not predict text. Source: section 5
-    of Huh et al. 2024 (bias should fall as models get better).
+    The model completes "There is a NOUN painted" with each wording of each color. A color's
+    probability is the sum over its wordings, renormalized over the colors; a kind's is the mean
+    over the nouns that mean it alone. Raise EncoderError for a model that does not predict text.
     """
     colors = list(world.colors)
     endings = tuple(f" {word}." for color in colors for word in world.colors[color])
@@ -150,8 +146,8 @@ def distance(guess: Chances, law: Chances) -> float:
 
 
 def amplification(guess: Chances, law: Chances) -> float:
-    """Return how much more probability a guess gives to the kind's most common color (all that are
-    equally common) than the law does, in [−1, 1]; positive if a habit of the world is exaggerated.
+    """Return how much more probability a guess gives to the most common color (all that are equally
+    common) than the law does, in [−1, 1].
     """
     common = np.isclose(law, law.max())
     return float((guess - law)[common].sum())

@@ -1,4 +1,4 @@
-"""The models of a store, opened again to measure what no embedding shows."""
+"""The models of a store, opened again for what embeddings do not show."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ NO_MODEL = "has features only, and no model to run"
 def entries_to_measure(
     store: Store, dataset: str, models: Sequence[str], reads: Item
 ) -> list[ModelEntry]:
-    """Return the named models, or without names all that can be opened and read images, or
-    captions. Raises UnknownNameError, and InputError for models that read something else and for
-    features without a model.
+    """Return the named models, or all that can be opened and read images, or captions; raise
+    UnknownNameError, and InputError for models that read something else or are features alone.
     """
     entries = [store.model(dataset, model) for model in models] or store.models(dataset)
     fitting = [
@@ -40,9 +39,8 @@ def entries_to_measure(
 
 
 def reopen(entry: ModelEntry, device: torch.device) -> Encoder:
-    """Open a model of the store again, in the precision and pooling of its embedding; raises
-    EncoderError for features without a model, and if its weights are no longer those that were
-    embedded.
+    """Open a model in the precision and pooling of its embedding; raise EncoderError for features
+    without a model, and if its weights are no longer those that were embedded.
     """
     if not can_measure(entry):
         raise EncoderError(f"{entry.card.name} {NO_MODEL}; choose a model that was embedded here")

@@ -1,6 +1,4 @@
-"""Linear probes: how well a frozen space answers a question, by multinomial logistic regression on
-standardized features.
-"""
+"""Linear probes of frozen spaces: multinomial logistic regression on standardized features."""
 
 from __future__ import annotations
 
@@ -58,8 +56,8 @@ def probe(
     strengths: Sequence[float] = STRENGTHS,
     device: torch.device | str = "cpu",
 ) -> Score:
-    """Return how often a linear probe is right on the test samples; see `right_answers`. Chance is
-    the share of the test's largest class.
+    """Return the accuracy of a linear probe on the test samples; see `right_answers`. Chance is the
+    share of the test's largest class.
     """
     right = right_answers(features, labels, parts, strengths=strengths, device=device)
     count, n = int(right.sum()), len(right)
@@ -77,9 +75,9 @@ def right_answers(
 ) -> Bool[np.ndarray, "_"]:
     """Return on which test samples a linear probe is right.
 
-    Features are standardized by the training samples; of `strengths`, the one that is right most
-    often on validation is taken (the strongest of equals). labels: classes from 0. Raises
-    FeatureError for features that do not match the labels or are not finite.
+    Features are standardized by the training samples; the best of `strengths` on validation is
+    taken (the strongest of equals). labels: classes from 0. Raise FeatureError for features that do
+    not match the labels or are not finite.
     """
     if len(features) != len(labels):
         raise FeatureError(
@@ -105,9 +103,7 @@ def right_answers(
 
 
 def standardize(rows: Float[Tensor, "n d"], train: Float[Tensor, "m d"]) -> Float[Tensor, "n d"]:
-    """Return (rows − mean) / standard deviation, both of `train`; a feature that is constant there
-    becomes 0.
-    """
+    """Return (rows − mean) / standard deviation, both of `train`; constant features become 0."""
     spread = train.std(0, correction=0)
     flat = spread <= 1e-6 * train.abs().amax(0)  # what is left of a constant after rounding
     return ((rows - train.mean(0)) / spread.masked_fill(flat, 1.0)).masked_fill(flat, 0.0)

@@ -1,9 +1,7 @@
-"""Rows of competence: what a value is, how it is stored, and whether a model has been measured.
-Nothing here needs torch.
+"""Rows of competence: what a value is, and how it is stored. Nothing here needs torch.
 
-Rows of one model that come from many questions lie in one result of the store, each by a recipe of
-its own. It is rewritten after every question, so that a run that is killed loses the question it
-was at.
+Rows of one model lie in one result of the store, each by a recipe of its own. It is rewritten after
+every question, so that a run that is killed loses one question.
 """
 
 from __future__ import annotations
@@ -38,8 +36,8 @@ Row = dict[str, Any]  # one value, by its columns
 def row(
     task: str, group: str, *, unit: str, split: str, reason: str = "", n: int = 0, **numbers: float
 ) -> Row:
-    """Return one value as a row. numbers: value, low, high, chance; a missing one is NaN, and
-    `reason` says why. n: samples that the value is measured on.
+    """Return one value as a row. numbers: value, low, high, chance, NaN if missing. n: samples that
+    the value is measured on.
     """
     values = {name: numbers.get(name, np.nan) for name in ("value", "low", "high", "chance")}
     about = {"n": n, "unit": unit, "split": split, "reason": reason}
@@ -80,9 +78,7 @@ def measured_name(kind: str, model: str) -> str:
 
 
 def measured_elsewhere(store: Store, dataset: str) -> list[pd.DataFrame]:
-    """Return the rows of every kept measurement of the models beyond the Cave's suite, of their
-    present weights.
-    """
+    """Return the kept rows beyond the Cave's suite, of the models' present weights."""
     weights = {entry.card.name: entry.card.weights for entry in store.models(dataset)}
     kept = [store.result(dataset, name) for name in store.results(dataset, f"{MEASURED}~")]
     return [
@@ -94,14 +90,14 @@ def measured_elsewhere(store: Store, dataset: str) -> list[pd.DataFrame]:
 
 
 def measured_rows(store: Store, dataset: str, entry: ModelEntry) -> pd.DataFrame | None:
-    """Return a model's stored competence, None if it has none by the present recipe."""
+    """Return a model's competence by the present suite, None if it was not measured."""
     store.note_keys(f"suite:{modality_of(entry.card).reads}")
     stored = store.result(dataset, result_name(entry.card.name))
     return stored[0] if stored and stored[1] == suite_recipe(entry) else None
 
 
 def can_measure(entry: ModelEntry) -> bool:
-    """Return whether a model can be opened again, which imported features and reality cannot."""
+    """Return whether a model can be opened again, unlike imported features and reality."""
     return modality_of(entry.card).reads is not None and entry.card.spec.startswith(
         ("timm:", "hf:")
     )
@@ -115,7 +111,7 @@ def unmeasured(store: Store, dataset: str) -> list[str]:
 def kept_rows(
     store: Store, dataset: str, name: str, entry: ModelEntry, recipe: Recipe
 ) -> pd.DataFrame | None:
-    """Return the rows that a recipe gave, None if the result `name` has none of it."""
+    """Return the rows of a recipe in the result `name`, None without any."""
     table, made = _read(store, dataset, name, entry)
     return table[table["source"] == recipe.digest] if recipe.digest in made else None
 
@@ -128,8 +124,8 @@ def keep_rows(
     recipe: Recipe,
     rows: Sequence[Row],
 ) -> pd.DataFrame:
-    """Put a recipe's rows into the result `name`, in place of those of equal tasks by any other
-    recipe, and return them. rows: as of `row`; what else they hold becomes further columns.
+    """Put a recipe's rows into the result `name`, in place of other rows of these tasks, and return
+    them. rows: as of `row`, with any further columns.
     """
     new = as_table(rows, model=entry.card.name, recipe=recipe)
     more = pd.DataFrame(rows)
@@ -146,9 +142,7 @@ def keep_rows(
 
 
 def _read(store: Store, dataset: str, name: str, entry: ModelEntry) -> tuple[pd.DataFrame, Row]:
-    """Return what is kept of a model with these very weights, and the recipes of its rows by their
-    digests.
-    """
+    """Return what is kept of a model with these weights, and the recipes of its rows by digest."""
     stored = store.result(dataset, name)
     if stored and _model(entry).items() <= stored[1].choices.items():
         return stored[0], stored[1].choices["made"]

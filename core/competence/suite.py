@@ -1,5 +1,5 @@
-"""Measure a model's competence in a world: linear probes for vision and music, bits per byte and
-exams for language.
+"""The competence of models in a world: linear probes for vision and music, bits per byte and exams
+for language.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
-from jaxtyping import Float32
 from PIL import Image
 
 from core.competence.images import ImageSet, Question
 from core.competence.language import choose, code_endings
 from core.competence.opened import reopen
-from core.competence.probes import probe, split
+from core.competence.probes import split
 from core.competence.records import (
     ACCURACY,
     BITS,
@@ -33,14 +32,15 @@ from core.competence.records import (
     suite_recipe,
     unmeasured,
 )
+from core.competence.transfer import embed_items, probe_row
 from core.embedding.images import SharedImages
-from core.embedding.runner import auto_batch_size, encode_fitting
 from core.encoders.encoder import Encoder, modality_of
-from core.errors import EncoderError, FeatureError, InputError
+from core.errors import EncoderError, InputError
 from core.machine.processes import count_processes, spread
+from core.modalities import Item
 from core.progress import Progress
 from core.stimuli.dataset import DatasetCard
-from core.stimuli.worlds import Pictures, Task, World
+from core.stimuli.worlds import Pictures, World
 from core.store import ModelEntry, Store, write_result
 
 EXAMS: Mapping[str, tuple[str, tuple[str, ...]]] = {  # task → group, parts
@@ -67,7 +67,7 @@ def measure_all(
     rows of all.
 
     drawn: gives the pictures, if a vision model needs them; by default every core draws them.
-    Raises UnknownNameError, InputError for a dataset without a world and for features without a
+    Raise UnknownNameError, InputError for a dataset without a world and for features without a
     model, EncoderError if a model's weights are no longer those that were embedded.
     """
     held = Store(store)
@@ -94,9 +94,7 @@ def measure_all(
 def check_measurable(
     held: Store, dataset: str, models: Sequence[str]
 ) -> tuple[DatasetCard, World, list[ModelEntry]]:
-    """Return the dataset, its world and the models, all of which can be measured; raises as
-    `measure_all`.
-    """
+    """Return the dataset, its world and the models; raise as `measure_all`."""
     card = held.dataset(dataset)
     if card.world is None:
         raise InputError(
@@ -112,9 +110,19 @@ def check_measurable(
     return card, card.world, entries
 
 
+def world_questions(world: World, reads: Item | None) -> dict[str, list[Question]]:
+    """Return what is asked of the pictures of each style, or of melodies as those of one."""
+    asked: dict[str, list[Question]] = {style: [] for style in world.suite(reads)["samples"]}
+    for task in world.tasks(reads):
+        count = world.suite(reads)["samples"][task.style]
+        labels = world.labels(task, count)
+        asked[task.style].append(Question(task.name, task.group, labels, split(count), PROBE))
+    return asked
+
+
 def world_tasks(card: DatasetCard, *, report: Progress | None = None) -> list[ImageSet]:
     """Return the tasks of a dataset's world, one set for each style of pictures, which are drawn on
-    first use. Raises InputError for a dataset without a world.
+    first use. Raise InputError for a dataset without a world.
     """
     world = card.world
     if world is None:
@@ -129,53 +137,17 @@ def world_tasks(card: DatasetCard, *, report: Progress | None = None) -> list[Im
         return as_images(drawn()[style][start:stop])
 
     sets = []
-    for style, count in suite["samples"].items():
-        questions = tuple(
-            Question(task.name, task.group, world.labels(task, count), split(count), split=PROBE)
-            for task in world.tasks("image")
-            if task.style == style
-        )
-        source = {
-            "cave": card.revision,
-            "style": style,
-            "samples": count,
-            "seed": world.seed,
-            "version": suite["questions"],
-        }
+    for style, questions in world_questions(world, "image").items():
+        count = suite["samples"][style]
+        source = {"cave": card.revision, "style": style, "samples": count, "seed": world.seed}
+        source |= {"version": suite["questions"]}
         name = f"{style} probe pictures"
-        sets.append(ImageSet(name, source, count, partial(images, style), questions))
+        sets.append(ImageSet(name, source, count, partial(images, style), tuple(questions)))
     return sets
 
 
-def probe_tasks(
-    features: Mapping[str, Float32[np.ndarray, "_ d"]],
-    world: World,
-    asked: Sequence[Task],
-    *,
-    device: torch.device | str = "cpu",
-    report: Progress | None = None,
-) -> list[Row]:
-    """Return a row for each of the tasks that are asked. features: of the first probe events'
-    pictures, by style; of their melodies under that of the plain ones.
-    """
-    rows = []
-    for done, task in enumerate(asked, start=1):
-        answer = partial(row, task.name, task.group, unit=ACCURACY, split=PROBE)
-        space = features[task.style]
-        try:
-            score = probe(space, world.labels(task, len(space)), split(len(space)), device=device)
-            rows.append(answer(**vars(score)))
-        except FeatureError as error:
-            rows.append(answer(reason=str(error)))
-        if report:
-            report(done, len(asked), "linear probes")
-    return rows
-
-
 def sit_exams(encoder: Encoder, world: World, *, report: Progress | None = None) -> list[Row]:
-    """Return a row for each exam and each part of `completions`; NaN for a model that is not causal
-    or reads too few tokens.
-    """
+    """Return a row for each exam; NaN for a model that is not causal or reads too few tokens."""
     items = [item for exam in world.exams for item in world.items(exam)]
     answer = partial(row, unit=ACCURACY, split="test")
     try:
@@ -192,11 +164,9 @@ def sit_exams(encoder: Encoder, world: World, *, report: Progress | None = None)
 
 def bits_per_byte(costs: pd.DataFrame | None, quantile: float = _Z) -> list[Row]:
     """Return two rows over the texts of `costs` (bits, bytes): total bits / total bytes, and the
-    mean of bits / bytes.
+    mean of bits / bytes; NaN for fewer than two texts.
 
-    Intervals: `quantile` standard errors to each side, 95% of a normal by default, with texts as
-    the independent samples; that of the total by linearization. NaN for a model that codes no
-    texts, or fewer than two.
+    Intervals: `quantile` standard errors over texts to each side; of the total by linearization.
     """
     names = BITS, f"{BITS}, mean over texts"
     answer = partial(row, group="language", unit=BITS, split="test")
@@ -221,7 +191,7 @@ def bits_per_byte(costs: pd.DataFrame | None, quantile: float = _Z) -> list[Row]
 
 @dataclass(frozen=True)
 class _Measuring:
-    """Measures a model, in whichever process; models that want the pictures alike share them."""
+    """Measures a model, in whichever process; models that want the same pictures share them."""
 
     store: Store
     dataset: str
@@ -237,31 +207,24 @@ class _Measuring:
         if reads == "caption":
             costs = self.store.text_costs(self.dataset, entry.card.name)
             return [*bits_per_byte(costs), *sit_exams(encoder, world, report=self.report)]
-        if reads == "image":
-            features = {
-                style: self._features(encoder, rows, f"{style} probe pictures")
-                for style, rows in self.pictures.items()
-            }
-        else:
-            heard = world.probes()[: world.suite(reads)["samples"]["plain"]]
-            melodies = [world.melody(event) for event in heard]
-            features = {"plain": self._features(encoder, melodies, "probe melodies")}
-        asked = world.tasks(reads)
-        return probe_tasks(features, world, asked, device=self.device, report=self.report)
 
-    def _features(
-        self, encoder: Encoder, rows: list[str] | np.ndarray, what: str
-    ) -> Float32[np.ndarray, "n d"]:
-        size, limit, parts = auto_batch_size(encoder.device), 0, []
-        for start in range(0, len(rows), size):
-            some = rows[start : start + size]
-            items = as_images(some) if isinstance(some, np.ndarray) else some
-            encoding, limit = encode_fitting(encoder, items, limit=limit)
-            parts.append(encoding.layers[-1])
-            if self.report:
-                done = min(start + size, len(rows))
-                self.report(done, len(rows), f"{encoder.card.name} over {what}")
-        return np.concatenate(parts)
+        def items(style: str, start: int, stop: int) -> Sequence[Image.Image] | Sequence[str]:
+            if reads == "image":
+                return as_images(self.pictures[style][start:stop])
+            return [world.melody(event) for event in world.probes()[start:stop]]
+
+        rows, last = dict[str, Row](), encoder.card.layers[-1:]
+        for style, questions in world_questions(world, reads).items():
+            what = f"{style} probe pictures" if reads == "image" else "probe melodies"
+            count = world.suite(reads)["samples"][style]
+            (space,) = embed_items(
+                encoder, partial(items, style), count, what, last, self.report
+            ).values()
+            for done, question in enumerate(questions, start=1):
+                rows[question.task] = probe_row(space, question, device=self.device)
+                if self.report:
+                    self.report(done, len(questions), "linear probes")
+        return [rows[task.name] for task in world.tasks(reads)]
 
 
 def as_images(rows: np.ndarray) -> list[Image.Image]:

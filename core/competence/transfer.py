@@ -1,14 +1,12 @@
-"""Linear probes of the store's vision models on any labeled images, on their last layer or on all,
-kept as rows of competence.
-"""
+"""Linear probes of the store's vision models on any labeled images, kept as competence."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -34,7 +32,7 @@ from core.errors import FeatureError, InputError, UnknownNameError
 from core.progress import Progress
 from core.recipe import Recipe
 from core.settings import expand
-from core.store import ModelEntry, Store
+from core.store import Store
 from core.store.schema import VERSIONS
 
 Layers = Literal["last", "all"]
@@ -43,9 +41,9 @@ Layers = Literal["last", "all"]
 def open_tasks(
     names: Sequence[str], *, limit: Limit = LIMIT, report: Progress | None = None
 ) -> list[ImageSet]:
-    """Open tasks by name: one of VTAB, `vtab` for all of them, or a folder of labeled images; at
-    most `limit` samples of each. Raises UnknownNameError for what is neither, InputError for two
-    folders of one name, and as `open_vtab` and `open_folder`.
+    """Open tasks of VTAB, `vtab` for all of them, or folders of labeled images; at most `limit`
+    samples of each. Raise UnknownNameError for another name, InputError for two folders of one
+    name, and as `open_vtab` and `open_folder`.
     """
     wanted = [name for each in names for name in (task_names() if each == ALL else [each])]
     sets = []
@@ -75,84 +73,77 @@ def probe_models(
     device: torch.device,
     report: Progress | None = None,
 ) -> pd.DataFrame:
-    """Probe models on every question of the sets given, keep the rows in the store and return them:
+    """Probe models on every question of the sets, keep the rows in the store and return them:
     COLUMNS, then `layer`.
 
     models: names of vision models, all of the dataset if empty. What is kept by the same recipe is
-    not measured again. Those of the last layer are competence; those of all layers are kept next to
-    it. Raises UnknownNameError, InputError for models that see no images, EncoderError if weights
-    are no longer those embedded.
+    not measured again. Raise UnknownNameError, InputError for models that see no images,
+    EncoderError if weights are no longer those embedded.
     """
     held = Store(store)
-    tables: list[pd.DataFrame] = []
+    tables = [pd.DataFrame(columns=[*COLUMNS, "layer"])]
     for entry in entries_to_measure(held, dataset, models, "image"):
-        name, encoder = f"layers~{entry.card.name}", None  # which is no competence of the model's
+        name, encoder = f"layers~{entry.card.name}", None  # probes of all layers are no competence
         if layers == "last":
             name = measured_name("probes", entry.card.name)
+        wanted = entry.card.layers[-1:] if layers == "last" else entry.card.layers
         for images in sets:
-            questions = images.questions
-            recipes = {each: _recipe(entry, images, each, layers, device) for each in questions}
-            kept = {
-                question: kept_rows(held, dataset, name, entry, recipe)
-                for question, recipe in recipes.items()
-            }
-            if left := [question for question in recipes if kept[question] is None]:
-                encoder = encoder or reopen(entry, device)
-                spaces = _embed(encoder, images, layers, report)
-            for question in left:
-                rows = _probe_layers(spaces, question, device=device, report=report)
-                kept[question] = keep_rows(held, dataset, name, entry, recipes[question], rows)
-            tables += [table for table in kept.values() if table is not None]
-    empty = pd.DataFrame(columns=[*COLUMNS, "layer"])
-    return pd.concat(tables, ignore_index=True) if tables else empty
+            spaces: dict[str, np.ndarray] = {}
+            for question in images.questions:
+                recipe = Recipe.of(
+                    "probe",
+                    version=VERSIONS["probe"],
+                    weights=entry.card.weights,
+                    layers=layers,
+                    precision=precision_name(entry, device),
+                    images=dict(images.source),
+                    task=question.task,
+                )
+                kept = kept_rows(held, dataset, name, entry, recipe)
+                if kept is None:
+                    encoder = encoder or reopen(entry, device)
+                    spaces = spaces or embed_items(
+                        encoder, images.images, images.size, images.name, wanted, report
+                    )
+                    rows = []
+                    for done, (layer, space) in enumerate(spaces.items(), start=1):
+                        rows.append(probe_row(space, question, device=device) | {"layer": layer})
+                        if report:
+                            report(done, len(spaces), f"linear probes of {question.task}")
+                    kept = keep_rows(held, dataset, name, entry, recipe, rows)
+                tables.append(kept)
+    return pd.concat(tables[1:] or tables, ignore_index=True)
 
 
-def _embed(
-    encoder: Encoder, images: ImageSet, layers: Layers, report: Progress | None
+def embed_items(
+    encoder: Encoder,
+    items: Callable[[int, int], Sequence[Any]],
+    size: int,
+    name: str,
+    layers: Sequence[str],
+    report: Progress | None,
 ) -> dict[str, Float32[np.ndarray, "n _"]]:
-    wanted = encoder.card.layers[-1:] if layers == "last" else encoder.card.layers
-    parts: list[list[np.ndarray]] = [[] for _ in wanted]
-    size, limit = auto_batch_size(encoder.device), 0
-    for start in range(0, images.size, size):
-        stop = min(start + size, images.size)
-        encoding, limit = encode_fitting(encoder, images.images(start, stop), limit=limit)
-        for part, layer in zip(parts, encoding.layers[-len(wanted) :], strict=True):
+    """Return the last layers of a model over items, which are read a batch at a time. layers: their
+    names. name: of the items, for the progress.
+    """
+    parts: list[list[np.ndarray]] = [[] for _ in layers]
+    batch, limit = auto_batch_size(encoder.device), 0
+    for start in range(0, size, batch):
+        stop = min(start + batch, size)
+        encoding, limit = encode_fitting(encoder, items(start, stop), limit=limit)
+        for part, layer in zip(parts, encoding.layers[-len(layers) :], strict=True):
             part.append(layer)
         if report:
-            report(stop, images.size, f"{encoder.card.name} over {images.name}")
-    return {name: np.concatenate(part) for name, part in zip(wanted, parts, strict=True)}
+            report(stop, size, f"{encoder.card.name} over {name}")
+    return {name: np.concatenate(part) for name, part in zip(layers, parts, strict=True)}
 
 
-def _probe_layers(
-    spaces: dict[str, np.ndarray],
-    question: Question,
-    *,
-    device: torch.device,
-    report: Progress | None,
-) -> list[Row]:
-    """Return a row for each layer, NaN with the reason if a layer cannot be probed."""
-    rows = []
-    for done, (layer, space) in enumerate(spaces.items(), start=1):
-        answer = partial(row, question.task, question.group, unit=ACCURACY, split=question.split)
-        try:
-            score = answer(**vars(probe(space, question.labels, question.parts, device=device)))
-        except FeatureError as error:
-            score = answer(reason=str(error))
-        rows.append(score | {"layer": layer})
-        if report:
-            report(done, len(spaces), f"linear probes of {question.task}")
-    return rows
-
-
-def _recipe(
-    entry: ModelEntry, images: ImageSet, question: Question, layers: Layers, device: torch.device
-) -> Recipe:
-    return Recipe.of(
-        "probe",
-        version=VERSIONS["probe"],
-        weights=entry.card.weights,
-        layers=layers,
-        precision=precision_name(entry, device),
-        images=dict(images.source),
-        task=question.task,
-    )
+def probe_row(
+    space: Float32[np.ndarray, "n _"], question: Question, *, device: torch.device | str = "cpu"
+) -> Row:
+    """Return what a probe answers as a row, NaN with the reason if a space cannot be probed."""
+    answer = partial(row, question.task, question.group, unit=ACCURACY, split=question.split)
+    try:
+        return answer(**vars(probe(space, question.labels, question.parts, device=device)))
+    except FeatureError as error:
+        return answer(reason=str(error))

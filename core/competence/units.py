@@ -1,4 +1,4 @@
-"""Measurements as units of work, one for each model: its rows lie in one file of the store."""
+"""Measurements as units of work, one for each model."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from core.competence.transfer import Layers, probe_models
 from core.crew.units import Once, Unit
 from core.progress import Progress
 from core.settings import choose_device
-from core.stimuli.worlds import Pictures
-from core.store import ModelEntry, Store
+from core.store import Store
 
-Work = Callable[[Progress | None], pd.DataFrame]
 Sets = Callable[[], Sequence[ImageSet]]
+Measure = Callable[..., pd.DataFrame]
 
 
 @dataclass(frozen=True)
@@ -36,61 +35,43 @@ class Bench:
     def coding(
         self, models: Sequence[str], texts: Callable[[], Texts], extent: Extent
     ) -> list[Unit[pd.DataFrame]]:
-        return [
-            _unit("bits per byte of", entry, partial(self._code, entry.card.name, texts, extent))
-            for entry in entries_to_measure(Store(self.store), self.dataset, models, "caption")
-        ]
+        entries = entries_to_measure(Store(self.store), self.dataset, models, "caption")
+        measure = partial(code_models, extent=extent)
+        return [self._unit("bits per byte of", one.card.name, measure, texts) for one in entries]
 
     def probing(
         self, models: Sequence[str], sets: Sets, layers: Layers = "last"
     ) -> list[Unit[pd.DataFrame]]:
-        return [
-            _unit("linear probes of", entry, partial(self._probe, entry.card.name, sets, layers))
-            for entry in entries_to_measure(Store(self.store), self.dataset, models, "image")
-        ]
+        entries = entries_to_measure(Store(self.store), self.dataset, models, "image")
+        measure = partial(probe_models, layers=layers)
+        return [self._unit("linear probes of", one.card.name, measure, sets) for one in entries]
 
     def suite(self, models: Sequence[str], *, alone: bool) -> list[Unit[pd.DataFrame]]:
         """Return what measures models in the Cave. alone: one unit for all, which share the
-        pictures and every core; else one for each model, and each process draws the pictures for
-        itself.
+        pictures and every core; else one for each model.
         """
         _, world, entries = check_measurable(Store(self.store), self.dataset, models)
         if alone:
-            return [Unit("competence", partial(self._measure, models, None))]
-        drawn = Once(partial(world.pictures, jobs=1))
-        return [
-            _unit("competence of", entry, partial(self._measure, [entry.card.name], drawn))
-            for entry in entries
-        ]
+            return [Unit("competence", partial(self._do, measure_all, models, ()))]
+        measure = partial(measure_all, drawn=Once(partial(world.pictures, jobs=1)))
+        return [self._unit("competence of", one.card.name, measure) for one in entries]
 
-    def _code(
-        self, model: str, texts: Callable[[], Texts], extent: Extent, report: Progress | None
-    ) -> pd.DataFrame:
-        device = choose_device(self.device)
-        return code_models(
-            self.store, self.dataset, [model], texts(), extent, device=device, report=report
-        )
+    def _unit(
+        self, what: str, model: str, measure: Measure, *needed: Callable[[], object]
+    ) -> Unit[pd.DataFrame]:
+        return Unit(f"{what} {model}", partial(self._do, measure, [model], needed))
 
-    def _probe(
-        self, model: str, sets: Sets, layers: Layers, report: Progress | None
+    def _do(
+        self,
+        measure: Measure,
+        models: Sequence[str],
+        needed: Sequence[Callable[[], object]],
+        report: Progress | None,
     ) -> pd.DataFrame:
-        device = choose_device(self.device)
-        return probe_models(
-            self.store, self.dataset, [model], sets(), layers=layers, device=device, report=report
-        )
-
-    def _measure(
-        self, models: Sequence[str], drawn: Callable[[], Pictures] | None, report: Progress | None
-    ) -> pd.DataFrame:
-        device = choose_device(self.device)
-        return measure_all(
-            self.store, self.dataset, models, device=device, drawn=drawn, report=report
-        )
+        """Measure models in the process that does the work; what is needed is opened there."""
+        more = {"device": choose_device(self.device), "report": report}
+        return measure(self.store, self.dataset, models, *(make() for make in needed), **more)
 
 
 def joined(tables: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(columns))
-
-
-def _unit(what: str, entry: ModelEntry, work: Work) -> Unit[pd.DataFrame]:
-    return Unit(f"{what} {entry.card.name}", work)

@@ -248,7 +248,7 @@ def test_rows_are_kept_for_each_text_and_made_once(world, tmp_path, monkeypatch)
     for name, text in (("one.txt", TEXT), ("two.txt", TEXT[:20])):
         (tmp_path / name).write_text(text)
     first, second = (open_texts(str(tmp_path / name)) for name in ("one.txt", "two.txt"))
-    rows = code_models(world, "cave", [], first, device=CPU)
+    rows = code_models(world, "cave", [], first, Extent(), device=CPU)
     assert list(rows.columns) == list(COLUMNS)
     assert rows["model"].tolist() == ["fronted", "fronted", "masked", "masked"]
     assert (
@@ -258,14 +258,13 @@ def test_rows_are_kept_for_each_text_and_made_once(world, tmp_path, monkeypatch)
     assert set(rows["reason"][2:]) == {
         "this model does not predict text, so it has no bits per byte"
     }
-    code_models(world, "cave", ["fronted"], second, device=CPU)
+    code_models(world, "cave", ["fronted"], second, Extent(), device=CPU)
     kept, recipe = Store(world).result("cave", measured_name("texts", "fronted"))
     assert len(kept) == 4
     assert set(recipe.choices["made"]) == set(kept["source"])
     (tmp_path / "again.txt").write_text(TEXT)
-    again = code_models(
-        world, "cave", ["fronted"], open_texts(str(tmp_path / "again.txt")), device=CPU
-    )
+    third = open_texts(str(tmp_path / "again.txt"))
+    again = code_models(world, "cave", ["fronted"], third, Extent(), device=CPU)
     assert again["task"].tolist() == [
         "bits per byte of again.txt",
         "bits per byte of again.txt, mean over texts",
@@ -278,7 +277,7 @@ def test_rows_are_kept_for_each_text_and_made_once(world, tmp_path, monkeypatch)
         code_models(world, "cave", ["fronted"], first, Extent(tokens=10), device=CPU), fewer
     )
     with pytest.raises(UnknownNameError, match="fronted"):
-        code_models(world, "cave", ["fronte"], first, device=CPU)
+        code_models(world, "cave", ["fronte"], first, Extent(), device=CPU)
 
 
 @pytest.mark.gpu

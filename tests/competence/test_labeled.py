@@ -81,22 +81,8 @@ def test_folders_for_parts_and_classes(tmp_path):
     assert [len(part) for part in vars(question.parts).values()] == [12, 4, 6]
     assert (question.labels == (shades(open_folder(tmp_path)) > 100)).all()
     write_classes(tmp_path / "val", {"gray": 100}, each=1)
-    with pytest.raises(StimuliError, match=r"val/gray is a class that .*train does not have"):
+    with pytest.raises(StimuliError, match=r"the class 'gray' of .* is tested and not trained"):
         open_folder(tmp_path)
-
-
-@pytest.mark.parametrize("divided", [False, True])
-def test_a_table_of_images_and_labels(tmp_path, divided):
-    rows = [
-        f"{number}.png,{number % 2}" + (",test" if number > 8 else ",train") * divided
-        for number in range(12)
-    ]
-    for number in range(12):
-        picture(200 * (number % 2), seed=number).save(tmp_path / f"{number}.png")
-    (tmp_path / "labels.csv").write_text("\n".join(["image,label" + ",split" * divided, *rows]))
-    images = open_folder(tmp_path)
-    assert (images.questions[0].labels == (shades(images) > 100)).all()
-    assert len(images.questions[0].parts.test) == (3 if divided else 4)
 
 
 def test_the_source_changes_with_every_pixel_and_label(tmp_path):

@@ -19,7 +19,8 @@ from core.cave.tasks import draw_pictures
 from core.cave.world import WORLD, CaveDataset
 from core.competence import opened, suite
 from core.competence.records import COLUMNS, suite_recipe, unmeasured
-from core.competence.suite import bits_per_byte, measure_all, probe_tasks
+from core.competence.suite import bits_per_byte, measure_all, world_questions
+from core.competence.transfer import probe_row
 from core.embedding.features import import_features
 from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
@@ -150,17 +151,19 @@ def test_reality_answers_what_is_the_case(monkeypatch):
     monkeypatch.setattr(
         tasks, "TASKS", [task for task in tasks.TASKS if task.name in of_the_event + unknown]
     )
+    monkeypatch.setattr(tasks, "SAMPLES", dict.fromkeys(FEW, 600))
     truth = np.stack([reality(event) for event in events("probe", 600)]).astype(np.float32)
-    rows = {row["task"]: row for row in probe_tasks(dict.fromkeys(FEW, truth), WORLD, tasks.TASKS)}
+    asked = [one for each in world_questions(WORLD, "image").values() for one in each]
+    rows = {one.task: probe_row(truth, one) for one in asked}
     assert min(rows[task]["value"] for task in of_the_event) > 0.97
     assert all(rows[task]["low"] < rows[task]["chance"] + 0.05 for task in unknown)
 
 
 def test_features_that_are_no_numbers_give_a_reason():
-    rows = probe_tasks(
-        dict.fromkeys(FEW, np.full((60, 3), np.nan, dtype=np.float32)), WORLD, tasks.TASKS
-    )
-    assert all(np.isnan(row["value"]) and "NaN or infinity" in row["reason"] for row in rows)
+    (question, *_) = world_questions(WORLD, "image")["plain"]
+    row = probe_row(np.full((60, 3), np.nan, dtype=np.float32), question)
+    assert np.isnan(row["value"])
+    assert "NaN or infinity" in row["reason"]
 
 
 def test_bits_per_byte_worked_out_by_hand():
