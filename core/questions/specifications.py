@@ -18,7 +18,7 @@ from core.questions.finding import Finding
 from core.questions.headline import Headline, ranked, setups_of
 from core.questions.question import Answer, StudyQuestion
 from core.spaces.choices import Clamping
-from core.statistics.trends import FEW, Curve, specification_curve
+from core.statistics.trends import specification_curve
 from core.study.comparing import compare_models
 from core.study.layers import NOWHERE, pick, read_choice
 from core.study.parts import Measure
@@ -43,9 +43,8 @@ class Specification:
     layers: str
     clamping: Clamping
 
-    @property
-    def is_headline(self) -> bool:
-        return self == Specification("mutual_knn", 10, "best", Clamping())
+
+HEADLINE = Specification("mutual_knn", 10, "best", Clamping())
 
 
 @dataclass(frozen=True)
@@ -81,36 +80,30 @@ class Specifications(StudyQuestion):
     seed: int = seed_option("seed of permutations, intervals and of the stimuli drawn")
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        table = self._measured(study, report)
-        return Answer(table, _findings(table))
-
-    def compared_metrics(self) -> tuple[str, ...]:
-        return (*METRICS_OF_KS, *GLOBAL)
-
-    def _measured(self, study: Study, report: Progress | None) -> pd.DataFrame:
         setups = setups_of(Headline(self.scope), study)
         sides = [setups[setups["reads"] == reads] for reads in ("image", "caption")]
         n = min(study.size, LARGEST)
-        ways = [one for one in _every() if one.k is None or one.k < n / 2]
+        measured = [(name, k) for name, ks in METRICS_OF_KS.items() for k in ks if k < n / 2]
+        measured += [(name, None) for name in GLOBAL]
+        every = product(CLAMPINGS, measured, LAYERS)  # what one study holds is used before the next
+        ways = [Specification(*way, layers, clamping) for clamping, way, layers in every]
         if any(side.empty for side in sides):
-            curve = Curve(reason=FEW)
+            scores = np.full((len(ways), *map(len, sides)), np.nan)
         else:
             scores = _scores(study, sides, ways, n, self.seed, report)
-            curve = specification_curve(
-                scores, ranked(sides[0]), ranked(sides[1]), draws=self.permutations, seed=self.seed
-            )
+        x, y = map(ranked, sides)
+        curve = specification_curve(scores, x, y, draws=self.permutations, seed=self.seed)
         table = pd.DataFrame(
             {
                 "metric": [one.metric for one in ways],
                 "k": [one.k for one in ways],
                 "layers": [one.layers for one in ways],
                 "clamping": [CLAMPINGS[one.clamping] for one in ways],
-                **(
-                    {name: getattr(curve, name) for name in ("rho", "low", "high", "p")}
-                    if not curve.reason
-                    else dict.fromkeys(("rho", "low", "high", "p"), np.nan)
-                ),
-                "headline": [one.is_headline for one in ways],
+                "rho": curve.rho,
+                "low": curve.low,
+                "high": curve.high,
+                "p": curve.p,
+                "headline": [one == HEADLINE for one in ways],
                 "setups": sum(map(len, sides)),
                 "n": n,
                 "median": curve.median,
@@ -120,7 +113,10 @@ class Specifications(StudyQuestion):
         )
         table = table.astype({"k": "Int64"}).sort_values("rho", kind="stable", ignore_index=True)
         table.insert(0, "place", np.arange(1, len(table) + 1))
-        return table
+        return Answer(table, _findings(table))
+
+    def compared_metrics(self) -> tuple[str, ...]:
+        return (*METRICS_OF_KS, *GLOBAL)
 
     def seconds(self, study: Study) -> float:
         """Return about how long the answer takes on a usual machine."""
@@ -131,15 +127,20 @@ class Specifications(StudyQuestion):
 
     def plot(self, table: pd.DataFrame) -> Plot:
         """Draw ρ in rising order with its intervals, and below it what each way chooses."""
+        shorts = {name: METRICS[name].spec.short for name in (*METRICS_OF_KS, *GLOBAL)}
         shown = table.dropna(subset="rho").assign(
             titles=lambda rows: [
-                METRICS[name].spec.short + ("" if pd.isna(k) else f", k = {k}")
+                shorts[name] + ("" if pd.isna(k) else f", k = {k}")
                 for name, k in zip(rows["metric"], rows["k"], strict=True)
             ],
             layer_title=lambda rows: rows["layers"].map(LAYERS),
         )
-        metrics = [METRICS[name].spec.short for name in (*METRICS_OF_KS, *GLOBAL)]
-        chosen = shown.assign(panel=CHOICES, metric_title=shown["metric"].map(_short)).melt(
+        chosen = shown.assign(
+            panel=CHOICES,
+            metric_title=shown["metric"].map(
+                dict(zip((*METRICS_OF_KS, *GLOBAL), metrics, strict=True))
+            ),
+        ).melt(
             ["place", "panel", "layers", "rho"],
             ["metric_title", "layer_title", "clamping"],
             value_name="choice",
@@ -184,7 +185,7 @@ class Specifications(StudyQuestion):
             x=Axis("specifications, sorted", range=(0, len(table) + 1)),
             y={
                 CURVE: Axis("ρ of competence and alignment"),
-                CHOICES: Axis(names=[*metrics, *LAYERS.values(), *CLAMPINGS.values()]),
+                CHOICES: Axis(names=[*shorts.values(), *LAYERS.values(), *CLAMPINGS.values()]),
             },
             levels=(
                 Level("zero", "zero", table=curve),
@@ -194,19 +195,6 @@ class Specifications(StudyQuestion):
             height=220,
             legend=False,
         ).over(table)
-
-
-def _short(metric: str) -> str:
-    return METRICS[metric].spec.short
-
-
-def _every() -> list[Specification]:
-    measured: list[tuple[str, int | None]] = [
-        (name, k) for name, ks in METRICS_OF_KS.items() for k in ks
-    ]
-    measured += [(name, None) for name in GLOBAL]
-    every = product(CLAMPINGS, measured, LAYERS)  # what one study holds is used before the next
-    return [Specification(metric, k, layers, clamping) for clamping, (metric, k), layers in every]
 
 
 def _scores(

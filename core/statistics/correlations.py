@@ -1,11 +1,7 @@
-"""Fits and correlations over models: how sure they are, what is left of them once sizes are known,
-and what noise takes from them.
+"""Fits and correlations over models, relatives among them, and the reliability of repeats.
 
-    rᵣ = f r / (1 + (f − 1) r)     the reliability of f times as many repeats (Spearman–Brown)
-    ρ ≤ √rᵣ                        the correlation of what was measured with anything without noise
-
-Sources: Spearman 1904 (attenuation); Spearman 1910 and Brown 1910 (the formula); Yamins et al. 2014
-and Schrimpf et al. 2018 (split halves of repeats as the ceiling of models of the brain).
+rᵣ = f r / (1 + (f − 1) r)     the reliability of f times as many repeats (Spearman–Brown)
+ρ ≤ √rᵣ                        the correlation of what was measured with anything without noise
 """
 
 from __future__ import annotations
@@ -47,13 +43,11 @@ Clusters = Sequence[str] | Numbers | None  # of each model, which are relatives
 class Fit:
     """A least-squares line and what it is worth; every number is NaN if `reason` says why.
 
-    n: points used. level: of the band. p: two-sided, of the Spearman correlation. points: x and y
-    of the points used. band: x, fit, low, high over the range of x: the line and the confidence
-    band of the mean; empty with a reason.
+    n: points used. p: two-sided, of the Spearman correlation. points: x and y of the points used.
+    band: x, fit, low, high over the range of x: the line and the 95% band of the mean.
     """
 
     n: int
-    level: float
     slope: float
     intercept: float
     r2: float
@@ -83,22 +77,17 @@ class Correlation:
         return bool(self.p < SURE and (self.low > 0 or self.high < 0))
 
 
-def competence_fit(
-    x: Values, y: Float64[np.ndarray, " m"], clusters: Clusters = None, *, level: float = LEVEL
-) -> Fit:
+def competence_fit(x: Values, y: Float64[np.ndarray, " m"], clusters: Clusters = None) -> Fit:
     """Fit y = slope · x + intercept by least squares.
 
-    Band at x₀: ŷ ± t · s · √(1/n + (x₀ − x̄)² / Σ(x − x̄)²), with s² = SSE/(n − 2) and t the (1 +
-    level)/2 quantile of Student's t at n − 2 degrees of freedom. R² = 1 − SSE/SST. Spearman's p is
-    exact up to 8 points, above that by the t approximation. x, y: one value per model; points with
-    a NaN are left out. clusters: of each model, those that are relatives; if two are, p is
-    `clustered_p` and the band a jackknife's over clusters. NaN with a reason below LEAST_MODELS
-    points, for constant x or y, and below LEAST_CLUSTERS. Raises InputError for level or lengths.
+    Band at x₀: ŷ ± t · s · √(1/n + (x₀ − x̄)² / Σ(x − x̄)²), with s² = SSE/(n − 2) and Student's t at
+    n − 2 degrees of freedom. R² = 1 − SSE/SST. Spearman's p is exact up to 8 points, above that by
+    the t approximation. Points with a NaN are left out. clusters: of each model, those that are
+    relatives; if two are, p is `clustered_p` and the band a jackknife's over clusters. NaN with a
+    reason below LEAST_MODELS points, for constant x or y, and below LEAST_CLUSTERS.
     """
     from scipy.special import stdtrit  # scipy.stats would take half a second of the first plot
 
-    if not 0 < level < 1:
-        raise InputError(f"a confidence level must lie between 0 and 1; got {level}")
     sound, (x, y) = _sound(x, y)
     n, kin, points = len(x), relatives(clusters, sound), pd.DataFrame({"x": x, "y": y})
     reason = too_few_clusters(kin)
@@ -108,7 +97,7 @@ def competence_fit(
         reason = f"a fit needs at least {LEAST_MODELS} models with both values; there are {n}"
     if reason:
         band = pd.DataFrame(columns=list(BAND), dtype=float)
-        return Fit(n, level, *(np.nan,) * 5, points, band, reason)
+        return Fit(n, *(np.nan,) * 5, points, band, reason)
     middle = x.mean()
     spread = ((x - middle) ** 2).sum()
     slope = ((x - middle) * (y - y.mean())).sum() / spread
@@ -116,7 +105,7 @@ def competence_fit(
     errors = ((y - intercept - slope * x) ** 2).sum()
     at = np.linspace(x.min(), x.max(), GRID)
     fit = intercept + slope * at
-    half = stdtrit(n - 2, (1 + level) / 2) * np.sqrt(
+    half = stdtrit(n - 2, (1 + LEVEL) / 2) * np.sqrt(
         errors / (n - 2) * (1 / n + (at - middle) ** 2 / spread)
     )
     low, high = fit - half, fit + half
@@ -128,10 +117,10 @@ def competence_fit(
             rest_x, rest_y = x[kin != one], y[kin != one]
             line = np.polyfit(rest_x, rest_y, 1) if np.ptp(rest_x) else np.full(2, np.nan)
             without.append(np.polyval(line, at))
-        low, high = jackknife(fit, np.array(without), freedom=len(without) - 1, level=level)
+        low, high = jackknife(fit, np.array(without), freedom=len(without) - 1)
     r2 = 1 - errors / ((y - y.mean()) ** 2).sum()
     band = pd.DataFrame(dict(zip(BAND, (at, fit, low, high), strict=True)))
-    return Fit(n, level, float(slope), float(intercept), float(r2), rho, p, points, band)
+    return Fit(n, float(slope), float(intercept), float(r2), rho, p, points, band)
 
 
 def relatives(
@@ -179,22 +168,19 @@ def spearman_interval(
     *,
     draws: int = 2000,
     seed: int = 0,
-    level: float = LEVEL,
 ) -> Correlation:
-    """Return Spearman's ρ with its percentile interval over draws of the models with replacement.
+    """Return Spearman's ρ with its 95% percentile interval over draws of the models with
+    replacement.
 
-    A draw in which all x or all y are equal has no ρ; if more than 5% have none, or if the interval
-    does not hold ρ itself, it is NaN with the reason. It covers other models of the same kinds, not
-    other kinds. clusters: as of `competence_fit`; if two models are relatives, the interval is the
-    jackknife's over clusters, cut off at ±1. p: as of `competence_fit`. NaN with the reason below 6
-    models or 3 clusters, and for constant x or y. Raises InputError for lengths and no draws.
+    If more than 5% of draws have no ρ, all x or all y being equal, or if the interval does not hold
+    ρ itself, it is NaN with the reason. clusters: as of `competence_fit`; if two models are
+    relatives, the interval is the jackknife's over clusters, cut off at ±1. p: as of
+    `competence_fit`. NaN with the reason below 6 models or 3 clusters, and for constant x or y.
     Source: Efron, Tibshirani 1993, chapters 11 and 13.
     """
-    if draws < 1:
-        raise InputError(f"an interval needs at least one draw of the models; got {draws}")
     sound, (x, y) = _sound(x, y)
     kin = relatives(clusters, sound)
-    fit = competence_fit(x, y, kin, level=level)
+    fit = competence_fit(x, y, kin)
     if fit.reason or fit.n < FEWEST:
         return _unknown(fit.n, fit.reason)
     found = Correlation(fit.spearman, np.nan, np.nan, fit.p, fit.n)
@@ -203,13 +189,13 @@ def spearman_interval(
             _pearson(_ranks(x[None, kin != one]), _ranks(y[None, kin != one]))
             for one in np.unique(kin)
         ]
-        return _left_out(found, np.concatenate(without), level)
+        return _left_out(found, np.concatenate(without))
     drawn = np.random.default_rng(seed).integers(fit.n, size=(draws, fit.n))
     rhos = _pearson(_ranks(x[drawn]), _ranks(y[drawn]))
     if (undefined := float(np.isnan(rhos).mean())) > UNDEFINED:
         why = f"so many are equal that {100 * undefined:.0f}% of draws have no ρ"
         return replace(found, reason=why)
-    low, high = map(float, np.nanquantile(rhos, [(1 - level) / 2, (1 + level) / 2]))
+    low, high = map(float, np.nanquantile(rhos, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]))
     if not low - ROUNDING <= found.value <= high + ROUNDING:
         return replace(found, reason="the interval of the draws does not hold ρ itself")
     return replace(found, low=low, high=high)
@@ -229,10 +215,9 @@ def partial_correlation(
     with ν = n − 3; the interval by Fisher's transform, tanh(artanh r ± 1.96 / √(n − 4)). clusters:
     if two models are relatives, what is left of y is exchanged for p, and the interval is the
     jackknife's. NaN with the reason below 6 models or 3 clusters, for constant values, and if z
-    determines all of x or of y. Raises InputError for lengths. Source: Fisher 1924; Freedman, Lane
-    1983.
+    determines all of x or of y. Source: Fisher 1924; Freedman, Lane 1983.
     """
-    from scipy import stats
+    from scipy.special import ndtri, stdtr
 
     sound, (x, y, z) = _sound(x, y, control)
     n, kin = len(x), relatives(clusters, sound)
@@ -255,9 +240,9 @@ def partial_correlation(
             _pearson(_residuals(x[one], z[one])[None], _residuals(y[one], z[one])[None])
             for one in kept
         ]
-        return _left_out(Correlation(r, np.nan, np.nan, p, n), np.concatenate(without), LEVEL)
-    p = float(2 * stats.t.sf(abs(r * np.sqrt((n - 3) / (1 - r * r))), n - 3))
-    half = stats.norm.ppf((1 + LEVEL) / 2) / np.sqrt(n - 4)
+        return _left_out(Correlation(r, np.nan, np.nan, p, n), np.concatenate(without))
+    p = float(2 * stdtr(n - 3, -abs(r * np.sqrt((n - 3) / (1 - r * r)))))
+    half = ndtri((1 + LEVEL) / 2) / np.sqrt(n - 4)
     low, high = np.tanh([np.arctanh(r) - half, np.arctanh(r) + half])
     return Correlation(r, float(low), float(high), p, n)
 
@@ -284,9 +269,9 @@ def _unknown(n: int, reason: str) -> Correlation:
     return Correlation(np.nan, np.nan, np.nan, np.nan, n, reason)
 
 
-def _left_out(found: Correlation, without: Float64[np.ndarray, " c"], level: float) -> Correlation:
+def _left_out(found: Correlation, without: Float64[np.ndarray, " c"]) -> Correlation:
     """Add the jackknife's interval from the correlations without each cluster, cut off at ±1."""
-    low, high = jackknife(found.value, without, freedom=len(without) - 1, level=level)
+    low, high = jackknife(found.value, without, freedom=len(without) - 1)
     low, high = float(np.clip(low, -1, 1)), float(np.clip(high, -1, 1))
     return replace(found, low=low, high=high, reason=NO_SPREAD if np.isnan(low) else "")
 

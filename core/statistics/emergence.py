@@ -43,36 +43,32 @@ Fit = Callable[[Points, Points], Stick]
 
 
 def fit_line(x: Points, y: Points) -> Stick:
-    """Fit y = intercept + slope · x by least squares; raises InputError where x is constant."""
+    """Fit y = intercept + slope · x by least squares; raises InputError if x is constant."""
     if not len(x) or np.ptp(x) == 0:
         raise InputError("a line needs two different x")
-    intercepts, slopes = _lines(x, y[None])
-    return Stick(float(intercepts[0]), float(slopes[0]))
+    slope = (x - x.mean()) @ y / ((x - x.mean()) ** 2).sum()
+    return Stick(float(y.mean() - slope * x.mean()), float(slope))
 
 
 def fit_stick(x: Points, y: Points) -> Stick:
     """Fit the broken stick with the least squared error of all: continuous, one knot, between the
     second and the last but one x.
 
-    The best knot is either one of the points or where the lines through both sides cross between
-    their two nearest points, so trying these finds it exactly; of equally good ones the first.
-    Raises InputError for fewer than four different x. Source: Hudson 1966.
+    The best knot is a point, or where the lines through both sides cross between their nearest
+    points; of equally good ones the first. Raises InputError for fewer than four different x.
+    Source: Hudson 1966.
     """
     places = np.unique(x)
     if len(places) < 4:
         raise InputError(f"a broken stick needs four different x; got {len(places)}")
-    knots = np.sort([*places[1:-1], *_crossings(x, y, places)])
-    hinges = np.maximum(0.0, x - knots[:, None])
-    line, (intercepts, slopes) = fit_line(x, y), _lines(x, hinges)
-    # what a line leaves of y, and of each hinge: the bend is the slope of one on the other
-    left = y - line.at(x)
-    hinges = hinges - intercepts[:, None] - slopes[:, None] * x
-    bends = hinges @ left / (hinges**2).sum(axis=1)
-    best = int(np.argmax(bends * (hinges @ left)))
-    bend = float(bends[best])
-    intercept = line.intercept - bend * float(intercepts[best])
-    slope = line.slope - bend * float(slopes[best])
-    return Stick(intercept, slope, bend, float(knots[best]))
+    fits = []
+    for knot in np.sort([*places[1:-1], *_crossings(x, y, places)]):
+        design = np.stack([np.ones_like(x), x, np.maximum(0.0, x - knot)], axis=1)
+        numbers = np.linalg.lstsq(design, y, rcond=None)[0]
+        fits.append((((y - design @ numbers) ** 2).sum(), knot, numbers))
+    least = min(error for error, *_ in fits) + ROUNDING**2 * np.ptp(y) ** 2
+    knot, numbers = next((knot, numbers) for error, knot, numbers in fits if error <= least)
+    return Stick(*map(float, numbers), float(knot))
 
 
 def left_out_errors(fit: Fit, x: Points, y: Points) -> Points:
@@ -83,17 +79,13 @@ def left_out_errors(fit: Fit, x: Points, y: Points) -> Points:
 
 
 def compare_fits(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " m"]) -> pd.DataFrame:
-    """Return what a line and a broken stick are worth on points they were not fitted to, a row for
-    each.
+    """Return how well a line and a broken stick predict points left out, a row for each.
 
-    cv_rmse: the root of the mean squared error when each point in turn is left out. cv_r2: 1 − Σ
-    error² / Σ error² of the others' mean. gain: the line's squared error minus the fit's own, the
-    mean over all points left out, and gain_se its standard error, sd/√n; 0 for the line. Of lines
-    with noise every sixth has a gain above 0, and every twentieth one above its standard error: a
-    stick with that, a slope near 0 and a bend above 0 speaks for emergence. The other columns
-    describe the fit to all points. NaN, with the reason, below 6 points, 5 different x, and for
-    constant y. Raises InputError for lengths. Source: Huh et al. 2024, figure 4 (the question);
-    Stone 1974 (leaving one out).
+    cv_rmse: the root of the mean squared error. cv_r2: 1 − Σ error² / Σ error² of the others' mean.
+    gain: the line's squared error minus the fit's own, and gain_se its standard error, sd/√n. Of
+    lines with noise, one in twenty has a gain above its standard error. The other columns describe
+    the fit to all points. NaN, with the reason, below 6 points, 5 different x, and for constant y.
+    Source: Huh et al. 2024, figure 4 (the question); Stone 1974 (leaving one out).
     """
     if len(x) != len(y):
         raise InputError(f"expected one y for each x; got {len(x)} and {len(y)} values")
@@ -126,14 +118,6 @@ def _reason_against(x: Points, y: Points) -> str:
     if (different := len(np.unique(x))) < DISTINCT:
         return f"a broken stick needs {DISTINCT} different x; there are {different}"
     return f"all {len(y)} models have the same value" if np.ptp(y) == 0 else ""
-
-
-def _lines(
-    x: Points, y: Float64[np.ndarray, "many n"]
-) -> tuple[Float64[np.ndarray, " many"], Float64[np.ndarray, " many"]]:
-    centered = x - x.mean()
-    slopes = y @ centered / (centered @ centered)
-    return y.mean(axis=1) - slopes * x.mean(), slopes
 
 
 def _crossings(x: Points, y: Points, places: Float64[np.ndarray, " places"]) -> list[float]:

@@ -1,21 +1,14 @@
 """How far a score would be from itself, had other stimuli or other models been drawn.
 
-Every interval over stimuli takes the pair of layers as given. It does not cover that the best pair
-was chosen for its score, which is thereby a little too high, nor other weights of a model, nor
-another world. Near chance, use a p-value (`core.statistics.nulls`) instead. Stimuli are never drawn
-with replacement: two copies of one stimulus are each other's nearest neighbors, which would raise
-any alignment. Random halves hold no copies. Metrics that count common neighbors have
-`neighbor_interval`; all others `half_interval`.
-
-Scores over two crossed samples, or over all pairs of one sample, share their models; see
-`crossed_mean`, `pair_error` and `grid_correlation`.
+Intervals over stimuli take the layers as given, and never draw with replacement: two copies of one
+stimulus are each other's nearest neighbors. Scores over two crossed samples, or over all pairs of
+one, share their models: `crossed_mean`, `pair_error`, `grid_correlation`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from itertools import permutations, product
 from math import factorial
 from typing import Literal, NamedTuple
@@ -31,6 +24,8 @@ from core.statistics.nulls import draw_orders
 from core.statistics.trends import exchange
 
 LEVEL = 0.95
+TAILS = (1 - LEVEL) / 2, (1 + LEVEL) / 2
+FEWEST_DRAWS = 40  # put one beyond each end of an interval
 LEAST_SIDE = 3  # rows or columns of a grid; draws of two are mostly of one alone
 EVERY = 5_000  # rearrangements of a grid at most that are all gone through
 ALONE = "either side takes at least two trainings"
@@ -50,90 +45,67 @@ def draw_halves(n: int, *, count: int, seed: int) -> Bool[np.ndarray, "count n"]
     return draw_orders(n, count=count, seed=seed) < n // 2
 
 
-def half_interval(
-    score: float, halves: Float64[np.ndarray, " count"], *, spec: MetricSpec, level: float = LEVEL
-) -> Pair:
-    """Return the interval (low, high) of a score from its scores on random halves of the stimuli:
-    the score plus the quantiles of halves − their mean, cut off at the ends of the metric's range.
+def half_interval(score: float, halves: Float64[np.ndarray, " count"], *, spec: MetricSpec) -> Pair:
+    """Return the 95% interval (low, high) of a score from its scores on random halves of the
+    stimuli: the score plus the quantiles of halves − their mean, cut off at the metric's range.
 
-    A half varies around the whole as the whole varies around the world, so nothing is scaled; that
-    a metric's level depends on n drops out with the mean. A metric that counts neighbors has half
-    of k in a half, so its interval may be up to √2 times too wide. Coverage in simulations of ten
-    worlds, for 95%: of CKA 90 to 97, 99 of unrelated spaces (`tests/benchmarks/coverage.py`). NaN
-    if a half has no score. halves: the metric on `draw_halves`, `fewest_draws` or more. Raises
-    MetricError for a level outside (0, 1) and for no halves. Source: Politis, Romano 1994
-    (subsampling); Præstgaard, Wellner 1993 (halves as weights 0 and 2 of a bootstrap).
+    A half varies around the whole as the whole around the world, so nothing is scaled. A metric
+    that counts neighbors has half of k in a half, so its interval may be up to √2 times too wide.
+    Coverage in ten worlds, of CKA 90 to 97% (`tests/benchmarks/coverage.py`). NaN if a half has no
+    score. halves: the metric on `draw_halves`, `FEWEST_DRAWS` or more. Source: Politis, Romano 1994
+    (subsampling); Præstgaard, Wellner 1993.
     """
-    tails = _tails(level, len(halves))
-    interval: np.ndarray = np.clip(score + np.quantile(halves - halves.mean(), tails), *spec.range)
+    ends = score + np.quantile(halves - halves.mean(), TAILS)
+    interval: np.ndarray = np.clip(ends, *spec.range)
     return interval
 
 
-def fewest_draws(level: float = LEVEL) -> int:
-    """Return how many draws put one beyond each end of an interval."""
-    return math.ceil(2 / (1 - Fraction(str(level))))
-
-
 def check_draws(count: int) -> None:
-    if count < fewest_draws():
+    if count < FEWEST_DRAWS:
         raise MetricError(
-            f"a {100 * LEVEL:g}% interval from quantiles needs at least {fewest_draws()} draws;"
-            f" got {count}"
+            f"a 95% interval from quantiles needs at least {FEWEST_DRAWS} draws; got {count}"
         )
 
 
-def student_interval(score: float, error: float, *, freedom: int, level: float = LEVEL) -> Pair:
-    """Return score ± t · error, with the (1 + level)/2 quantile of Student's t."""
-    from scipy import stats  # a third of a second that pages without an interval must not pay
+def student_interval(score: float, error: float, *, freedom: float) -> Pair:
+    """Return score ± t · error, with the 97.5% quantile of Student's t."""
+    from scipy.special import stdtrit  # scipy.stats takes a third of a second
 
-    half = stats.t.ppf(_tails(level, freedom)[1], freedom) * error
+    half = stdtrit(freedom, TAILS[1]) * error
     return np.array([score - half, score + half])
 
 
-def mean_interval(values: Values, *, level: float = LEVEL) -> tuple[float, float]:
-    """Return the interval (low, high) of the mean over models: x̄ ± t · s / √n at n − 1 degrees of
-    freedom.
-
-    It covers other models of the same kinds, taken as independent; NaN values are left out. NaN
-    below LEAST_MODELS values. Raises MetricError for a level outside (0, 1). Source: Student 1908.
+def mean_interval(values: Values) -> tuple[float, float]:
+    """Return the 95% interval (low, high) of the mean over models: x̄ ± t · s / √n at n − 1 degrees
+    of freedom. It covers other models of the same kinds, taken as independent. NaN values are left
+    out; NaN below LEAST_MODELS.
     """
     values = values[np.isfinite(values)]
     n = len(values)
     if n < LEAST_MODELS:
         return math.nan, math.nan
-    error = values.std(ddof=1) / math.sqrt(n)
-    low, high = student_interval(float(values.mean()), error, freedom=n - 1, level=level)
+    low, high = student_interval(values.mean(), values.std(ddof=1) / math.sqrt(n), freedom=n - 1)
     return float(low), float(high)
 
 
-def ratio_interval(
-    over: Values, under: Values, *, level: float = LEVEL
-) -> tuple[float, float, float]:
-    """Return mean(over) / mean(under) of paired values, and its interval (low, high): the ratios θ
-    that a t-test of mean(over − θ under) = 0 does not refuse. NaN if mean(under) does not differ
-    from 0, so that any ratio may be, and below LEAST_MODELS pairs. Source: Fieller 1954.
+def ratio_interval(over: Values, under: Values) -> tuple[float, float, float]:
+    """Return mean(over) / mean(under) of paired values, and its 95% interval (low, high): the
+    ratios θ that a t-test of mean(over − θ under) = 0 does not refuse. NaN if mean(under) does not
+    differ from 0, and below LEAST_MODELS pairs. Source: Fieller 1954.
     """
-    from scipy import stats  # as above
+    from scipy.special import stdtrit  # as above
 
     n = len(over)
     if n < LEAST_MODELS:
         return (math.nan,) * 3
     x, y = float(over.mean()), float(under.mean())
-    reach = stats.t.ppf(_tails(level, n)[1], n - 1) ** 2 / n
+    reach = stdtrit(n - 1, TAILS[1]) ** 2 / n
     (xx, xy), (_, yy) = reach * np.cov(over, under)
     square, middle = y**2 - yy, x * y - xy
     if square <= 0:
         return (math.nan,) * 3
     root = math.sqrt(max(0.0, middle**2 - square * (x**2 - xx)))
     return x / y, float(middle - root) / float(square), float(middle + root) / float(square)
-
-
-def _tails(level: float, count: int) -> tuple[float, float]:
-    if not 0 < level < 1:
-        raise MetricError(f"a confidence level must lie between 0 and 1; got {level}")
-    if count < 1:
-        raise MetricError(f"an interval needs at least one draw of the stimuli; got {count}")
-    return (1 - level) / 2, (1 + level) / 2
 
 
 def halved(k: int) -> int:
@@ -156,29 +128,24 @@ def neighbor_interval(
     share: Share,
     count: int,
     seed: int,
-    level: float = LEVEL,
 ) -> Pair:
-    """Return the interval (low, high) of a neighbor metric, had as many other stimuli been drawn
-    from the same world: its mean over stimuli ± t times the standard error.
+    """Return the 95% interval (low, high) of a neighbor metric, had as many other stimuli been
+    drawn from the same world: its mean over stimuli ± t times the standard error.
 
     Two halves of the stimuli share none, so how far they lie apart tells the variance of a half
     without bias; with half of k their neighborhoods reach as far as those of the whole. Per
-    stimulus that variance is V = a + b / k′: a is what differs between places of the world, which
-    the whole has too; b / k′ comes of counting few neighbors k′. The jackknife tells them apart. It
-    counts what several stimuli do together once for each of them (Efron, Stein 1981), so it is too
-    large, but in what comes of counting alone: a + c / k. So a = (r J − J′) / (r − 1), with r = k /
-    k′ and J, J′ the jackknife of the whole and of halves, but no less than 0 and no more than V. t
-    has `count` degrees of freedom, but by convention no more than ⌊n / 2⌋ − 1: all halves are of
-    one sample. In simulations of ten worlds (`tests/benchmarks/coverage.py`, `count` = 100) the 95%
-    interval of mutual k-NN held the mean in 91 to 99% of 100 draws at n = 256, in 92 to 100% of 60
-    at 1,024. Jaccard k-NN was not simulated.
+    stimulus that variance is V = a + b / k′: a differs between places of the world, b / k′ comes of
+    counting few neighbors. The jackknife tells them apart: it is a + c / k (Efron, Stein 1981), so
+    a = (r J − J′) / (r − 1), with r = k / k′ and J, J′ the jackknife of the whole and of halves,
+    within 0 and V. t has `count` degrees of freedom, at most ⌊n / 2⌋ − 1. In ten simulated worlds
+    the interval of mutual k-NN held the mean in 91 to 99% of draws (`tests/benchmarks/coverage.py`,
+    `count` = 100, n = 256).
 
     x, y: neighbors of one layer each, most similar first, `depth_for_halves` of them. share: what a
     stimulus adds to the mean, from how many of its k neighbors are common. count: pairs of halves.
-    Raises MetricError for a level outside (0, 1), no halves, a k that halves do not allow, a layer
-    without neighbors and lists that are too short.
+    Raises MetricError for a k that halves do not allow, a layer without neighbors and lists that
+    are too short.
     """
-    _tails(level, count)
     own, influences = find_influences(x, y, k=k, share=share)
     both = np.stack([lists[:, : min(x.shape[1], y.shape[1])] for lists in (x, y)])
     apart, spread, half_k = [], [], halved(k)
@@ -198,14 +165,14 @@ def neighbor_interval(
     variance = (whole + (fewer - 1) * min(max(lasting, 0.0), whole)) / fewer
     freedom = min(count, len(own) // 2 - 1)
     error = math.sqrt(variance / len(own))
-    return student_interval(float(own.mean()), error, freedom=freedom, level=level)
+    return student_interval(float(own.mean()), error, freedom=freedom)
 
 
 def find_influences(
     x: Int32[np.ndarray, "n kx"], y: Int32[np.ndarray, "n ky"], *, k: int, share: Share
 ) -> tuple[Values, Values]:
     """Return each stimulus's own term, and its influence: that, and what the terms of others lose
-    without it. Raises MetricError for fewer than k + 1 neighbors, and for a layer that has none.
+    without it.
     """
     from core.pairs.loops import add_influences  # half a second of numba
 
@@ -228,7 +195,7 @@ def within(
     lists: Int32[np.ndarray, "2 n depth"], rows: Bool[np.ndarray, " n"], *, k: int
 ) -> Int32[np.ndarray, "2 m k"]:
     """Return the k nearest of each stimulus of a set among the others of it, counted within the
-    set, in both spaces. Raises MetricError if a list holds fewer of the set.
+    set, in both spaces.
     """
     from core.pairs.loops import first_within  # half a second of numba
 
@@ -264,12 +231,11 @@ def crossed_mean(
 
     Both sides are samples, such as trainings and stimuli: what a row has in common, and what a
     column has, does not average out over the other side. The squared error is s²(row means)/a +
-    s²(column means)/b, which counts what is left of the noise twice; freedom by Satterthwaite.
-    fixed: the side that is all there is, and no sample. NaN for a sample of one and for scores that
-    are not finite. Source: Owen 2007 (section 3: variance of a mean of crossed random effects);
-    Satterthwaite 1946.
+    s²(column means)/b; freedom by Satterthwaite. fixed: the side that is no sample. NaN for a
+    sample of one and for scores that are not finite. Source: Owen 2007, section 3; Satterthwaite
+    1946.
     """
-    from scipy import stats  # a third of a second
+    from scipy.special import stdtr  # as above
 
     value = float(scores.mean()) if scores.size else math.nan
     means = {"rows": scores.mean(axis=1), "columns": scores.mean(axis=0)}
@@ -281,13 +247,10 @@ def crossed_mean(
     parts = np.array([side.var(ddof=1) / len(side) for side in sides])
     if not parts.sum() > 0:
         return CrossedMean(value, reason=ALIKE)
-    freedom = parts.sum() ** 2 / sum(
-        part**2 / (len(side) - 1) for part, side in zip(parts, sides, strict=True)
-    )
-    error = math.sqrt(parts.sum())
-    half = float(stats.t.ppf((1 + LEVEL) / 2, freedom)) * error
-    p = float(2 * stats.t.sf(abs(value - level) / error, freedom))
-    return CrossedMean(value, value - half, value + half, p)
+    freedoms = np.array([len(side) - 1 for side in sides])
+    freedom, error = parts.sum() ** 2 / (parts**2 / freedoms).sum(), math.sqrt(parts.sum())
+    low, high = map(float, student_interval(value, error, freedom=freedom))
+    return CrossedMean(value, low, high, float(2 * stdtr(freedom, -abs(value - level) / error)))
 
 
 def pair_interval(
@@ -340,7 +303,7 @@ def grid_interval(x: Grid, y: Grid, *, draws: int = 2000, seed: int = 0) -> tupl
     drawn = [grid[cells].reshape(draws, -1) for grid in (x, y)]
     mixed = np.all([np.ptp(one, axis=1) > 0 for one in drawn], axis=0)
     ranks = [_standard_ranks(one[mixed]) for one in drawn]
-    low, high = np.quantile((ranks[0] * ranks[1]).mean(1), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = np.quantile((ranks[0] * ranks[1]).mean(1), TAILS)
     return float(low), float(high)
 
 

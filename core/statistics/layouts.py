@@ -1,8 +1,5 @@
-"""Points in a plane for items whose distances are known, and how far such a picture can be
-believed.
-
-Every layout starts from the same points (classical scaling, improved by stress majorization), so
-that nothing random decides which group lies where.
+"""Items in a plane by their distances, and how far to trust the picture. Every layout starts from
+classical scaling improved by stress majorization, so nothing random decides which group lies where.
 """
 
 from __future__ import annotations
@@ -14,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Float64
+from scipy.spatial.distance import pdist
 
 from core.errors import InputError, UnknownNameError
 from core.machine.compiling import load_umap
@@ -84,16 +82,13 @@ def check_layout(layout: str, *, models: int, seed: int) -> None:
 
 
 def stress(distances: Matrix, points: Points) -> float:
-    """Return the share of the distances that a picture gets wrong at its best scale: √(1 − (Σ δd)²
-    / (Σ δ² · Σ d²)), with δ the distances and d those between the points.
+    """Return Kruskal's stress-1 at the best scale: √(1 − (Σ δd)² / (Σ δ² · Σ d²)), with δ the
+    distances and d those between the points.
 
-    Kruskal's stress-1, minimized over the scale, since UMAP and t-SNE have none. In [0, 1], lower
-    is better; NaN if all points fall together. Source: Kruskal 1964; Smelser, Miller, Kobourov 2024
-    (the scale).
+    In [0, 1], lower is better; NaN if all points fall together. Source: Kruskal 1964; Smelser,
+    Miller, Kobourov 2024 (the scale).
     """
-    upper = np.triu_indices(len(distances), k=1)
-    between = np.linalg.norm(points[:, None] - points[None], axis=2)
-    original, drawn = distances[upper], between[upper]
+    original, drawn = distances[np.triu_indices(len(distances), k=1)], pdist(points)
     lengths = (original @ original) * (drawn @ drawn)
     return float(np.sqrt(max(0.0, 1 - (original @ drawn) ** 2 / lengths))) if lengths else np.nan
 

@@ -1,27 +1,24 @@
-"""What alignment unrelated spaces would reach, how far above it an alignment lies, and which of
-many p-values are discoveries.
+"""What alignment unrelated spaces would reach, and which of many p-values are discoveries.
 
-The null: the stimuli of y are shuffled, so that nothing pairs them with those of x, while each
-space stays as it is. One permutation serves all layers and all models of a study, and the aggregate
-over layers is taken again for each: the best of many pairs of layers is compared with the best of
-as many.
+The null shuffles the stimuli of y. One permutation serves all layers and all models of a study,
+and the choice of layers is made again for each.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float64, Int64
 
-from core.errors import InputError, MetricError
+from core.errors import MetricError
 from core.machine.memory import check_memory
 from core.metrics.spec import MetricSpec
 
 ALPHA = 0.05
+FEWEST = 19  # permutations with which p can be ALPHA
 COLUMNS = ("score", "null_mean", "null_sd", "threshold", "p", "calibrated", "reason")
 BATCH_BYTES = 64 * 2**20  # of one batch of scores, all layer pairs of a study
 
@@ -63,14 +60,12 @@ def null_scores(
     layers_x: Sequence[int],
     layers_y: Sequence[int],
 ) -> Float64[np.ndarray, "P pairs"]:
-    """Score every pair of models under every permutation, one score for all their layers.
+    """Score every pair of models under every permutation, one score for all their layers: a column
+    for each pair, every model of y with the first of x, then with the second, and so on.
 
     score: gives the scores of all layers of x's models, stacked, with all of y's, for a batch of
-    orders of y's stimuli, such as `core.pairs.lists.shuffled_scores`. orders: from `draw_orders`;
-    the order 0 … n − 1 gives the observed scores, rounded as those of the null are. choice:
-    `best_pair` or `fixed_pair`. layers_x, layers_y: how many layers each model has. Returns a
-    column for each pair of models: every model of y with the first of x, then with the second, and
-    so on. Raises MetricError for no model on a side, or no order.
+    orders of y's stimuli, such as `core.pairs.lists.shuffled_scores`. choice: `best_pair` or
+    `fixed_pair`. layers_x, layers_y: how many layers each model has.
     """
     if not (layers_x and layers_y and len(orders)):
         sizes = f"{len(layers_x)} and {len(layers_y)} models, {len(orders)} permutations"
@@ -92,22 +87,17 @@ def calibrate(
     null: Float64[np.ndarray, "K pairs"],
     *,
     spec: MetricSpec,
-    alpha: float = ALPHA,
 ) -> pd.DataFrame:
     """Compare observed scores with their nulls.
 
-    threshold τ: the ⌈(1 − α)(K + 1)⌉-th of the null and the observed score s together, counted from
+    threshold τ: the ⌈0.95 (K + 1)⌉-th of the null and the observed score s together, counted from
     the least aligned. p: (1 + #{null at least as aligned as s}) / (K + 1), one-sided. calibrated:
     clip((s − τ) / (s_max − τ), 0, 1), with s_max the aligned end of the metric's range; higher is
-    more aligned for every metric. Unrelated spaces get 0 with a probability of at least 1 − α.
-    Returns COLUMNS for each pair; NaN if `reason` says why. Raises MetricError for alpha outside
-    (0, 1), and for fewer than 1/α − 1 permutations. Source: Gröger, Wen, Brbić 2026 (the
-    calibration of an aggregate over layers).
+    more aligned for every metric. Unrelated spaces get 0 with a probability of at least 0.95.
+    Returns COLUMNS for each pair; NaN if `reason` says why. Source: Gröger, Wen, Brbić 2026.
     """
-    check_count(len(null), alpha=alpha)
-    rank = math.ceil(
-        (1 - Fraction(str(alpha))) * (len(null) + 1)
-    )  # in exact decimals: as floats 0.95 · 20 might come out above 19
+    check_count(len(null))
+    rank = len(null) + 1 - (len(null) + 1) // 20
     rows = [
         _calibrated(float(score), shuffled, spec, rank)
         for score, shuffled in zip(observed, null.T, strict=True)
@@ -115,17 +105,9 @@ def calibrate(
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def check_count(count: int, *, alpha: float = ALPHA) -> None:
-    if not 0 < alpha < 1:
-        raise MetricError(
-            "alpha, the share of unrelated pairs above the threshold, must lie between 0 and 1;"
-            f" got {alpha}"
-        )
-    needed = math.ceil(1 / Fraction(str(alpha))) - 1
-    if count < needed:
-        raise MetricError(
-            f"a threshold at alpha = {alpha} needs at least {needed} permutations; got {count}"
-        )
+def check_count(count: int) -> None:
+    if count < FEWEST:
+        raise MetricError(f"a 95% threshold needs at least {FEWEST} permutations; got {count}")
 
 
 def _calibrated(
@@ -156,13 +138,8 @@ def adjust(p: Float64[np.ndarray, "m"]) -> Float64[np.ndarray, "m"]:
     """Adjust p-values for the false discovery rate: q₍ᵢ₎ = minⱼ≥ᵢ p₍ⱼ₎ · m / j, over p₍₁₎ ≤ … ≤
     p₍ₘ₎.
 
-    Of all pairs with q ≤ α, at most a share α is aligned by chance, on average, if the tests are
-    independent or positively dependent. NaN is no test, and is not counted in m. Raises InputError
-    for a p outside [0, 1]. Source: Benjamini, Hochberg 1995, procedure (1); Benjamini, Yekutieli
-    2001, theorem 1.2 (dependence).
+    NaN is no test, and is not counted in m. Source: Benjamini, Hochberg 1995.
     """
-    if (wrong := p[(p < 0) | (p > 1)]).size:
-        raise InputError(f"p-values must lie in [0, 1]; got {wrong[0]:g}")
     from scipy.stats import false_discovery_control  # a third of a second
 
     tested, q = ~np.isnan(p), np.full(p.shape, np.nan)

@@ -1,11 +1,7 @@
-"""The space that several models agree on: Generalized Procrustes, each space turned onto the mean
-of all.
+"""The space that several models agree on: Generalized Procrustes.
 
 minimize Σᵢ wᵢ ‖NᵢTᵢ − C‖² over orthogonal maps Tᵢ (reflections allowed) and the consensus C, where
-each Nᵢ is centered and of Frobenius norm 1. Narrow spaces are padded with zeros to the widest one's
-width. Nothing is padded in fact: each space is reduced to the directions that it has, at most n − 1
-of them, and turned into a common space of min(widest, n, all directions) dimensions. A space wider
-than n holds no better consensus, since C has no more than n directions itself.
+each Nᵢ is centered and of Frobenius norm 1, padded with zeros to the widest one's width.
 """
 
 from __future__ import annotations
@@ -46,17 +42,13 @@ def generalized_procrustes(
     """Find the consensus of spaces over the same stimuli, and turn each onto it.
 
     One round turns every space onto the consensus, Tᵢ = UVᵀ of NᵢᵀC = USVᵀ, then takes the weighted
-    mean; the objective never rises. It ends when a round lowers it by less than 1e-9 of itself. The
-    first consensus is that of the principal coordinates of the mean of all NᵢNᵢᵀ, so that neither
-    the order of the spaces nor a rotation of any of them matters beyond rounding. In n − 1
-    dimensions or more there is one optimum; in fewer there may be several close ones. centering:
-    `features` subtracts each dimension's mean; `stimuli` each stimulus's own mean over its
-    dimensions; `none` nothing. weights: one per space, 1 for each if none are given; a space of
-    weight 0 is turned onto the consensus of the others and has no part in it, nor in its width. Two
-    equal weights give the closed form: the objective is 1 − the Procrustes similarity. Raises
-    MetricError for fewer than two spaces with a weight, other stimuli, degenerate spaces, and if
-    20,000 rounds do not settle it. Source: Gower 1975; Ten Berge 1977 (the alternation); its use on
-    neural networks: Williams et al. 2021.
+    mean; the objective never rises. It ends when a round lowers it by less than 1e-9 of itself. It
+    starts from the principal coordinates of the mean of all NᵢNᵢᵀ, so neither the order of the
+    spaces nor a rotation matters beyond rounding. centering: `features` subtracts each dimension's
+    mean; `stimuli` each stimulus's own mean; `none` nothing. weights: one per space; a space of
+    weight 0 is turned onto the consensus of the others. Raises MetricError for fewer than two
+    spaces with a weight, other stimuli, degenerate spaces, and if 20,000 rounds do not settle it.
+    Source: Gower 1975; Ten Berge 1977; on neural networks, Williams et al. 2021.
     """
     shares = _shares(weights, len(spaces))
     if len(counts := {len(space) for space in spaces}) > 1:
@@ -116,10 +108,8 @@ def _shape(space: Space, centering: str) -> Float64[np.ndarray, "n r"]:
 def _common_basis(
     shapes: Sequence[Float64[np.ndarray, "n _"]],
 ) -> tuple[Float64[np.ndarray, "n r"] | None, list[Float64[np.ndarray, "_ _"]]]:
-    """Return an orthonormal basis of all directions of the spaces, and each space in it; None and
-    the spaces themselves if that leaves more than half as many rows. No inner product between
-    features changes, so neither does the consensus; but a round then costs what directions cost,
-    however many the stimuli are.
+    """Return an orthonormal basis of all directions of the spaces, and each space in it, which
+    makes rounds cheap; None and the spaces themselves if that leaves more than half as many rows.
     """
     joined = np.hstack(shapes)
     if 2 * joined.shape[1] > len(joined):

@@ -1,21 +1,21 @@
-"""Do trainings converge as a level rises, and does alignment rise with rank? Trends within groups,
-tested by permutation.
+"""Trends within groups, tested by permutation: of pairs of trainings over levels, and of setups
+over ranks.
 
-A recipe is one way to train, in all its seeds. Two seeds of a recipe, and a model and what was
-fine-tuned from it, are alike for that reason alone: such pairs never count. A line is a set of
-recipes that differ in their level alone, such as CLIP in three sizes. Levels are permuted among the
-recipes of a line, so that nothing in which lines differ counts as a trend.
+A recipe is one way to train, in all its seeds; a line is a set of recipes that differ in their
+level alone, such as CLIP in three sizes. Pairs of one recipe, or of a model and its fine-tuned
+copy, never count. Levels are exchanged within lines, so what lines differ in is no trend.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import permutations, product
 from math import factorial, prod
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Bool, Float64, Int64
 
 from core.errors import InputError
@@ -34,7 +34,7 @@ NO_CONTRAST = (
     "no two objectives or families have pairs both within the lowest level and from it to the"
     " highest"
 )
-FEW = f"it takes {LEAST_GROUPS} families or objectives with models of two ranks each, on one side"
+FEW = f"needs {LEAST_GROUPS} families or objectives with models of two ranks each, on one side"
 
 Values = Float64[np.ndarray, " n"]
 Numbers = Int64[np.ndarray, " n"]  # such as groups, from 0 on
@@ -46,9 +46,8 @@ T = TypeVar("T", float, Values)
 
 @dataclass(frozen=True)
 class DealtTrend:
-    """How much a value rises from the lowest level to the highest, or per unit of another, in units
-    of the value, its 95% interval and two-sided p; recipes, pairs: how many of either counted. NaN
-    if `reason` says why.
+    """How much a value rises from the lowest level to the highest, or per unit of another, with its
+    95% interval and two-sided p; recipes, pairs: how many counted. NaN if `reason` says why.
     """
 
     rise: float = np.nan
@@ -58,10 +57,6 @@ class DealtTrend:
     recipes: int = 0
     pairs: int = 0
     reason: str = ""
-
-    @property
-    def sure(self) -> bool:
-        return bool(self.p <= 1 - LEVEL + ROUNDING)
 
 
 def orders_within(groups: Numbers, *, draws: int, seed: int) -> Iterator[Numbers]:
@@ -74,9 +69,8 @@ def orders_within(groups: Numbers, *, draws: int, seed: int) -> Iterator[Numbers
 
 
 def exchange(clusters: Numbers, *, draws: int, seed: int) -> Int64[np.ndarray, "draws n"]:
-    """Return random orders of n models that a null allows whose clusters are alike inside: models
-    change places within their cluster, and clusters of one size as wholes. Source: Winkler et al.
-    2015 (multi-level block permutation).
+    """Return random orders of n models: models change places within their cluster, and clusters of
+    one size as wholes. Source: Winkler et al. 2015 (multi-level block permutation).
     """
     rng, sizes = np.random.default_rng(seed), np.bincount(clusters)
     orders = np.empty((draws, len(clusters)), dtype=np.int64)
@@ -108,8 +102,7 @@ def invert(rise: float, dealt: Sequence[tuple[float, float]]) -> tuple[float, fl
 
     dealt: a and b of each permutation, its rise with the scores and with the levels. If the true
     rise is δ, it counts against a rejection if |a − δb| ≥ |rise − δ|: for δ between (rise − a)/(1 −
-    b) and (rise + a)/(1 + b), and always if it changes nothing (|b| = 1). Source: Garthwaite 1996
-    (intervals from permutations).
+    b) and (rise + a)/(1 + b), and always if |b| = 1. Source: Garthwaite 1996.
     """
     a, b = np.array(dealt).T
     moves = np.abs(b) < 1 - ROUNDING  # not so where it is NaN
@@ -118,22 +111,20 @@ def invert(rise: float, dealt: Sequence[tuple[float, float]]) -> tuple[float, fl
     a, b, always = a[moves], b[moves], np.count_nonzero(~moves)
     ends = np.stack([(rise - a) / (1 - b), (rise + a) / (1 + b)])
     place = int((1 - LEVEL) * (1 + len(dealt)) + ROUNDING) - 1 - always
-    if not 0 <= place < len(a):  # there are too few permutations: nothing is rejected
+    if not 0 <= place < len(a):  # too few permutations: nothing is rejected
         return np.nan, np.nan, p
     return float(np.sort(ends.min(0))[place]), float(-np.sort(-ends.max(0))[place]), p
 
 
-def jackknife(
-    value: T, without: Float64[np.ndarray, "r ..."], *, freedom: int, level: float = LEVEL
-) -> tuple[T, T]:
-    """Return the jackknife's interval of a value, or of each of several, from those with one recipe
-    left out each; NaN if one of these is. freedom: of Student's t.
+def jackknife(value: T, without: Float64[np.ndarray, "r ..."], *, freedom: int) -> tuple[T, T]:
+    """Return the jackknife's 95% interval of a value, or of each of several, from those with one
+    recipe left out each; NaN if one of these is. freedom: of Student's t.
     """
     from scipy.special import stdtrit  # scipy.stats takes a third of a second
 
     count = len(without)
     error = np.sqrt((count - 1) / count * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
-    reach = stdtrit(freedom, (1 + level) / 2) * error
+    reach = stdtrit(freedom, (1 + LEVEL) / 2) * error
     return value - reach, value + reach
 
 
@@ -162,22 +153,21 @@ def _check_draws(draws: int, least: int) -> None:
 
 
 def adjusted_means(values: Values, groups: Numbers, kinds: Numbers) -> Float64[np.ndarray, " g"]:
-    """Return the mean of each group, had each the same share of every kind.
+    """Return the least-squares mean of each group, had each the same share of every kind: value =
+    effect of the group + effect of the kind, the mean of the values kept.
 
-    The least-squares fit value = effect of the group + effect of the kind, with the mean of the
-    values kept. NaN for groups that share no kind with the others, directly or by way of a third;
-    the set of groups with most values counts. Source: Searle, Speed, Milliken 1980 (least-squares
-    means).
+    NaN for groups that share no kind with the others, directly or by way of a third; the set of
+    groups with most values counts. Source: Searle, Speed, Milliken 1980.
     """
-    count = groups.max(initial=-1) + 1
-    means = np.full(count, np.nan)
-    counts = np.zeros((count, kinds.max(initial=-1) + 1))
+    from scipy.sparse.csgraph import connected_components
+
+    counts = np.zeros((groups.max(initial=-1) + 1, kinds.max(initial=-1) + 1))
     np.add.at(counts, (groups, kinds), 1)
-    reached = (counts @ counts.T) > 0
-    for _ in range(count):
-        reached = reached @ reached
-    sizes = reached @ counts.sum(axis=1)
-    joined = reached[sizes.argmax()] if count else np.zeros(0, bool)
+    means = np.full(len(counts), np.nan)
+    if not len(values):
+        return means
+    _, parts = connected_components(counts @ counts.T > 0)
+    joined = parts == np.bincount(parts, counts.sum(axis=1)).argmax()
     if np.count_nonzero(joined) < 2:
         return means
     inside = joined[groups]
@@ -212,6 +202,7 @@ class Trainings:
                 raise InputError(f"expected recipe {recipe} on one level of one line")
 
     def permuted_levels(self, *, draws: int, seed: int) -> Iterator[Levels]:
+        _check_draws(draws, 1)
         _, first, place = np.unique(self.recipes, return_index=True, return_inverse=True)
         for order in orders_within(self.lines[first], draws=draws, seed=seed):
             yield self.levels[first][order][place]
@@ -246,42 +237,24 @@ class Pairs:
         return between
 
     def rise(self, levels: Levels, values: Values) -> float:
-        """Return the slope of the pairs' values over level among the pairs on one level, each set
-        of pairs between two lines with a mean of its own; NaN if none spans two levels.
+        """Return the slope of the pairs' values over level among the pairs on one level, each two
+        lines with a mean of their own; NaN if none spans two levels.
         """
         inside = levels[self.x] == levels[self.y]
         return slope_within(values[inside], levels[self.x[inside]], self.between[inside])
 
 
-@dataclass(frozen=True)
-class LevelMean:
-    """The mean score of the pairs on one level, with its 95% interval over recipes. adjusted: the
-    mean, had each level the same share of pairs of every two lines: what the trend is fitted to;
-    NaN if no two lines have pairs on this level and another.
-    """
-
-    level: float
-    mean: float
-    adjusted: float
-    low: float
-    high: float
-    trainings: int
-    recipes: int
-    pairs: int
-
-
 def level_trend(trainings: Trainings, *, draws: int = DRAWS, seed: int = 0) -> DealtTrend:
     """Return how the scores of pairs on one level rise with it.
 
-    rise: the least-squares slope of score over level, each set of pairs between two lines with a
-    mean of its own. p = (1 + #{|rise of a permutation| ≥ |rise|})/(1 + draws): each permutation
-    gives the levels of a line's recipes to its recipes at random, and pairs that are then on one
-    level count. Interval: every rise δ that the same test does not reject, once δ times the mean
-    level of its two trainings is taken from each score; so p ≤ 0.05 says that 0 lies outside.
-    Source: Anderson, ter Braak 2003 (permutation within strata); Garthwaite 1996.
+    rise: the least-squares slope of score over level, each two lines with a mean of their own. p =
+    (1 + #{|rise of a permutation| ≥ |rise|})/(1 + draws): each permutation exchanges the levels of
+    a line's recipes, and pairs that are then on one level count. Interval: every rise δ that this
+    test does not reject, once δ times the mean level of its two trainings is taken from each score;
+    so p ≤ 0.05 says that 0 lies outside. Source: Anderson, ter Braak 2003; Garthwaite 1996.
     """
-    _check_draws(draws, 1)
     pairs, levels = Pairs.of(trainings), trainings.levels
+    orders = list(trainings.permuted_levels(draws=draws, seed=seed))
     inside = levels[pairs.x] == levels[pairs.y]
     members = np.unique(trainings.recipes[np.concatenate([pairs.x[inside], pairs.y[inside]])])
     count, used = len(members), int(inside.sum())
@@ -289,93 +262,53 @@ def level_trend(trainings: Trainings, *, draws: int = DRAWS, seed: int = 0) -> D
     if not np.isfinite(rise):
         return DealtTrend(recipes=count, pairs=used, reason=SAME_LEVEL)
     middle = (levels[pairs.x] + levels[pairs.y]) / 2
-    dealt = [
-        (pairs.rise(one, pairs.scores), pairs.rise(one, middle))
-        for one in trainings.permuted_levels(draws=draws, seed=seed)
-    ]
+    dealt = [(pairs.rise(one, pairs.scores), pairs.rise(one, middle)) for one in orders]
     return DealtTrend(rise, *invert(rise, dealt), count, used)
 
 
-def level_means(trainings: Trainings) -> list[LevelMean]:
-    """Return the mean of the pairs on each level, the lowest first; intervals by the jackknife."""
-    every, levels = Pairs.of(trainings), trainings.levels
-    pairs = every.where(levels[every.x] == levels[every.y])
-    steps, place = np.unique(levels[pairs.x], return_inverse=True)
+def grid_means(trainings: Trainings, *, same: bool = False) -> pd.DataFrame:
+    """Return the mean score of the pairs within and between levels, the lowest first: one, other
+    (the two levels), mean, adjusted (`adjusted_means` over the pairs of lines), trainings, recipes,
+    pairs.
+
+    same: pairs on one level alone, also with low and high, the jackknife's 95% interval of adjusted
+    over recipes.
+    """
+    pairs, levels = Pairs.of(trainings), trainings.levels
+    pairs = pairs.where(levels[pairs.x] == levels[pairs.y]) if same else pairs
+    ends = np.sort(np.stack([levels[pairs.x], levels[pairs.y]]), axis=0)
+    cells, place = np.unique(ends, axis=1, return_inverse=True)
     x, y = trainings.recipes[pairs.x], trainings.recipes[pairs.y]
-    members = np.union1d(x, y)
-    without = np.full((len(members), len(steps)), np.nan)
+    members = np.union1d(x, y) if same else []
+    without = np.full((len(members), cells.shape[1]), np.nan)
     for row, recipe in zip(without, members, strict=True):
         kept = (x != recipe) & (y != recipe)
         found = adjusted_means(pairs.scores[kept], place[kept], pairs.between[kept])
         row[: len(found)] = found
-    means = []
-    for step, adjusted in enumerate(adjusted_means(pairs.scores, place, pairs.between).tolist()):
-        on = pairs.where(place == step)
-        among = np.union1d(on.x, on.y)
-        count, low, high = len(np.unique(trainings.recipes[among])), np.nan, np.nan
-        if count >= FEWEST:
-            low, high = jackknife(adjusted, without[:, step], freedom=count - 1)
-        sizes = len(among), count, len(on.scores)
-        mean = float(on.scores.mean())
-        means.append(LevelMean(float(steps[step]), mean, adjusted, low, high, *sizes))
-    return means
-
-
-@dataclass(frozen=True)
-class GridMean:
-    """The mean score of the pairs of one training on level `low` and one on level `high`. adjusted:
-    the mean, had each two levels the same share of pairs of every two lines; NaN if these share no
-    two lines with other levels.
-    """
-
-    low: float
-    high: float
-    mean: float
-    adjusted: float
-    recipes: int
-    pairs: int
-
-
-@dataclass(frozen=True)
-class Contrast:
-    """A difference of two means, its 95% interval over recipes, and its two-sided p; NaN if
-    `reason` says why.
-    """
-
-    value: float = np.nan
-    low: float = np.nan
-    high: float = np.nan
-    p: float = np.nan
-    reason: str = ""
-
-
-def grid_means(trainings: Trainings) -> list[GridMean]:
-    """Return the mean score between each two levels, and within each, the lowest first."""
-    pairs, levels = Pairs.of(trainings), trainings.levels
-    ends = np.sort(np.stack([levels[pairs.x], levels[pairs.y]]), axis=0)
-    cells, place = np.unique(ends, axis=1, return_inverse=True)
-    adjusted = adjusted_means(pairs.scores, place, pairs.between)
-    means = []
-    for cell, (low, high) in enumerate(cells.T):
+    rows = []
+    for cell, adjusted in enumerate(adjusted_means(pairs.scores, place, pairs.between).tolist()):
         on = pairs.where(place == cell)
-        count = len(np.unique(trainings.recipes[np.union1d(on.x, on.y)]))
-        numbers = float(on.scores.mean()), float(adjusted[cell])
-        means.append(GridMean(float(low), float(high), *numbers, count, len(on.scores)))
-    return means
+        among = np.union1d(on.x, on.y)
+        recipes, low, high = len(np.unique(trainings.recipes[among])), np.nan, np.nan
+        if same and recipes >= FEWEST:
+            low, high = jackknife(adjusted, without[:, cell], freedom=recipes - 1)
+        row = {"one": cells[0, cell], "other": cells[1, cell], "mean": on.scores.mean()}
+        row |= {"adjusted": adjusted, "low": low, "high": high}
+        rows.append({**row, "trainings": len(among), "recipes": recipes, "pairs": len(on.scores)})
+    return pd.DataFrame(rows)
 
 
-def weak_contrast(trainings: Trainings, *, draws: int = DRAWS, seed: int = 0) -> Contrast:
+def weak_contrast(trainings: Trainings, *, draws: int = DRAWS, seed: int = 0) -> DealtTrend:
     """Return how much less alike trainings on the lowest level are than they are like those on the
     highest.
 
-    value = mean(low, low) − mean(low, high) over pairs of the same two lines (least squares, each
-    two lines with a mean of their own): below 0 if each weak training is weak in its own way, near
-    0 if the weak have nothing in common but what they share with the strong, above 0 if they go
-    wrong together. p: levels permuted as in `level_trend`; permutations without such pairs count
-    against it. Interval: jackknife over recipes.
+    rise = mean(low, low) − mean(low, high) over pairs of the same two lines (least squares): below
+    0 if each weak training is weak in its own way, near 0 if the weak share with each other what
+    they share with the strong. p: levels permuted as in `level_trend`; permutations without such
+    pairs count against it. Interval: jackknife over recipes.
     """
-    _check_draws(draws, 1)
     pairs, levels, recipes = Pairs.of(trainings), trainings.levels, trainings.recipes
+    orders = list(trainings.permuted_levels(draws=draws, seed=seed))
 
     def contrast(levels: Levels, kept: Mask | bool = True) -> float:
         weak = kept & pairs.are_between(levels, WEAKEST, WEAKEST)
@@ -384,8 +317,8 @@ def weak_contrast(trainings: Trainings, *, draws: int = DRAWS, seed: int = 0) ->
 
     value = contrast(levels)
     if not np.isfinite(value):
-        return Contrast(reason=NO_CONTRAST)
-    dealt = [contrast(one) for one in trainings.permuted_levels(draws=draws, seed=seed)]
+        return DealtTrend(reason=NO_CONTRAST)
+    dealt = [contrast(one) for one in orders]
     against = np.count_nonzero(~(np.abs(dealt) < abs(value) * (1 - ROUNDING)))
     used = pairs.are_between(levels, WEAKEST, WEAKEST)
     used = used | pairs.are_between(levels, WEAKEST, STRONGEST)
@@ -394,7 +327,7 @@ def weak_contrast(trainings: Trainings, *, draws: int = DRAWS, seed: int = 0) ->
     if len(counted) >= FEWEST:
         without = np.array([contrast(levels, (x != one) & (y != one)) for one in counted])
         low, high = jackknife(value, without, freedom=len(without) - 1)
-    return Contrast(value, low, high, (1 + against) / (1 + draws))
+    return DealtTrend(value, low, high, (1 + against) / (1 + draws), len(counted), int(used.sum()))
 
 
 @dataclass(frozen=True)
@@ -433,7 +366,47 @@ class RankTrend:
     reason: str = ""
 
 
-Side = tuple[Values, Values, Numbers]  # ranks, mean scores and groups of setups that have both
+class Side(NamedTuple):
+    """Ranks, mean scores with the other side by specification, and groups of setups with both."""
+
+    ranks: Values
+    means: Float64[np.ndarray, "s n"]
+    groups: Numbers
+
+    def at(self, rows: Places) -> Side:
+        return Side(self.ranks[rows], self.means[:, rows], self.groups[rows])
+
+    @property
+    def is_testable(self) -> bool:
+        """Return whether enough groups have setups of two ranks."""
+        ranks = [self.ranks[self.groups == one] for one in np.unique(self.groups)]
+        return sum(len(np.unique(one)) > 1 for one in ranks) >= LEAST_GROUPS
+
+
+def _sides(scores: Float64[np.ndarray, "s x y"], x: Setups, y: Setups) -> tuple[Side, Side]:
+    """Return both sides without setups that lack a rank, or a score under some specification that
+    has any.
+    """
+    there = np.isfinite(scores)
+    some, filled = there.any(axis=(1, 2)), np.where(there, scores, 0.0)
+    with np.errstate(invalid="ignore"):  # a setup without any score has no mean
+        means = filled.sum(2) / there.sum(2), filled.sum(1) / there.sum(1)
+
+    def side(of: Setups, means: Float64[np.ndarray, "s n"]) -> Side:
+        known = np.isfinite(of.ranks) & np.isfinite(means).all(axis=0)
+        groups: Numbers = np.unique(of.groups[known], return_inverse=True)[1].astype(np.int64)
+        return Side(of.ranks[known], means[:, known], groups)
+
+    return side(x, means[0][some]), side(y, means[1][some])
+
+
+def _draw_groups(groups: Numbers, rng: np.random.Generator) -> Places:
+    """Draw groups with replacement and return the places of their members."""
+    names = np.unique(groups)
+    drawn = rng.choice(names, len(names)) if len(names) else names
+    return np.concatenate(
+        [np.empty(0, np.int64), *(np.flatnonzero(groups == one) for one in drawn)]
+    )
 
 
 def rank_trend(
@@ -458,12 +431,8 @@ def rank_trend(
     InputError for fewer than 19 draws. Source: Edgington, Onghena 2007 (permutation within strata);
     Efron, Tibshirani 1993 (bootstrap).
     """
-    sides = _sides(scores, x, y)
-    of_two_ranks = [
-        sum(len(np.unique(ranks[groups == one])) > 1 for one in np.unique(groups))
-        for ranks, _, groups in sides
-    ]
-    if max(of_two_ranks) < LEAST_GROUPS:
+    sides = _sides(scores[None], x, y)
+    if not any(side.is_testable for side in sides):
         return RankTrend(reason=FEW)
     p, count, exact = _rank_p(sides, toward=toward, draws=draws, seed=seed)
     rng = np.random.default_rng(seed)
@@ -472,18 +441,18 @@ def rank_trend(
         members = [np.flatnonzero(side.groups == one) for one in np.unique(side.groups)]
         return np.concatenate([rng.choice(one, len(one)) for one in members])
 
-    def draw_groups(side: Setups) -> Places:
-        names = np.unique(side.groups)
-        drawn = rng.choice(names, len(names))
-        return np.concatenate([np.flatnonzero(side.groups == one) for one in drawn])
-
     def drawn(rows: Places, columns: Places) -> tuple[Side, Side]:
-        return _sides(scores[np.ix_(rows, columns)], x.at(rows), y.at(columns))
+        return _sides(scores[None, rows[:, None], columns], x.at(rows), y.at(columns))
 
     within = [_slope(drawn(draw_setups(x), draw_setups(y))) for _ in range(BOOTSTRAP)]
-    between = [_rho(drawn(draw_groups(x), draw_groups(y))) for _ in range(BOOTSTRAP)]
+    between = [
+        _correlations(drawn(_draw_groups(x.groups, rng), _draw_groups(y.groups, rng)))
+        for _ in range(BOOTSTRAP)
+    ]
     change, low, high = (THIRDS * one for one in (_slope(sides), *_percentiles(within)))
-    return RankTrend(change, low, high, p, count, exact, _rho(sides), *_percentiles(between))
+    rhos = [float(one[0]) if len(one) else np.nan for one in between]
+    rho = float(_correlations(sides)[0])
+    return RankTrend(change, low, high, p, count, exact, rho, *_percentiles(rhos))
 
 
 @dataclass(frozen=True)
@@ -494,10 +463,10 @@ class Curve:
     of the median. NaN if `reason` says why.
     """
 
-    rho: Values = field(default_factory=lambda: np.empty(0))
-    low: Values = field(default_factory=lambda: np.empty(0))
-    high: Values = field(default_factory=lambda: np.empty(0))
-    p: Values = field(default_factory=lambda: np.empty(0))
+    rho: Values
+    low: Values
+    high: Values
+    p: Values
     median: float = np.nan
     joint: float = np.nan
     reason: str = ""
@@ -522,62 +491,34 @@ def specification_curve(
     scores: higher is more aligned. Source: Simonsohn, Simmons, Nelson 2020.
     """
     _check_draws(draws, 19)
-    some = np.isfinite(scores).any(axis=(1, 2))
-    filled, there = np.where(np.isfinite(scores), scores, 0.0), np.isfinite(scores)
-    with np.errstate(invalid="ignore"):
-        means = [filled.sum(axis) / there.sum(axis) for axis in (2, 1)]
-    sides = []
-    for of, values in zip((x, y), means, strict=True):
-        known = np.isfinite(of.ranks) & np.isfinite(values[some]).all(axis=0)
-        sides.append((of.ranks[known], values[:, known], of.groups[known]))
-    of_two_ranks = [
-        sum(len(np.unique(ranks[groups == one])) > 1 for one in np.unique(groups))
-        for ranks, _, groups in sides
-    ]
-    if not some.any() or max(of_two_ranks) < LEAST_GROUPS:
-        return Curve(reason=FEW)
-
-    def correlate(drawn: Sequence[Places]) -> Values:
-        return _correlations(
-            [
-                (ranks[at], values[some][:, at])
-                for (ranks, values, _), at in zip(sides, drawn, strict=True)
-            ]
-        )
-
-    whole = [np.arange(len(ranks)) for ranks, _, _ in sides]
-    rho = correlate(whole)
-    offset = sides[0][2].max(initial=-1) + 1
-    groups = np.concatenate([sides[0][2], sides[1][2] + offset])
-    ranks = np.concatenate([_relative(ranks) for ranks, _, _ in sides])
-    values = np.concatenate([_relative(values[some]) for _, values, _ in sides], axis=1)
-    orders = np.stack(list(orders_within(groups, draws=draws, seed=seed)))
+    some, sides = np.isfinite(scores).any(axis=(1, 2)), _sides(scores, x, y)
+    rho, low, high, p = np.full((4, len(scores)), np.nan)
+    if not some.any() or not any(side.is_testable for side in sides):
+        return Curve(rho, low, high, p, reason=FEW)
+    rho[some] = found = _correlations(sides)
+    orders = np.stack(list(orders_within(_joined_groups(sides), draws=draws, seed=seed)))
+    ranks = np.concatenate([_relative(side.ranks) for side in sides])
+    values = np.concatenate([_relative(side.means) for side in sides], axis=1)
     size = np.sqrt((values**2).sum(1, keepdims=True) * (ranks**2).sum())
     exchanged = (values @ ranks[orders].T) / size
+    p[some] = (1 + (exchanged >= found[:, None] - ROUNDING).sum(1)) / (1 + draws)
+    median = float(np.median(found))
+    beyond = int((np.median(exchanged, axis=0) >= median - ROUNDING).sum())
     rng = np.random.default_rng(seed)
+    drawn = np.stack(
+        [
+            _correlations([side.at(_draw_groups(side.groups, rng)) for side in sides])
+            for _ in range(BOOTSTRAP)
+        ]
+    )
+    low[some], high[some] = np.transpose([_percentiles(column) for column in drawn.T])
+    return Curve(rho, low, high, p, median, (1 + beyond) / (1 + draws))
 
-    def draw_groups(of: Numbers) -> Places:
-        names = np.unique(of)  # none of a side without ranks
-        drawn = rng.choice(names, len(names)) if len(names) else names
-        return np.concatenate(
-            [np.empty(0, np.int64), *(np.flatnonzero(of == one) for one in drawn)]
-        )
 
-    drawn = np.stack([correlate([draw_groups(of) for _, _, of in sides]) for _ in range(BOOTSTRAP)])
-    ends = [_percentiles(list(column)) for column in drawn.T]
-    median = float(np.median(rho))
-    beyond = (exchanged >= rho[:, None] - ROUNDING).sum(1)
-    joint = (1 + int((np.median(exchanged, axis=0) >= median - ROUNDING).sum())) / (1 + draws)
-
-    def everywhere(known: Values) -> Values:
-        found = np.full(len(scores), np.nan)
-        found[some] = known
-        return found
-
-    low, high = np.transpose(ends)
-    p = (1 + beyond) / (1 + draws)
-    rho, low, high, p = map(everywhere, (rho, low, high, p))
-    return Curve(rho, low, high, p, median, joint)
+def _joined_groups(sides: Sequence[Side]) -> Numbers:
+    """Return the groups of both sides, numbered apart."""
+    one, other = (side.groups for side in sides)
+    return np.concatenate([one, other + one.max(initial=-1) + 1])
 
 
 def _relative(values: np.ndarray) -> np.ndarray:
@@ -588,27 +529,15 @@ def _relative(values: np.ndarray) -> np.ndarray:
     return np.asarray((rankdata(values, axis=-1) - (n + 1) / 2) / max(n, 1))
 
 
-def _correlations(sides: Sequence[tuple[Values, Float64[np.ndarray, "s n"]]]) -> Values:
-    """Return ρ of ranks and each row of values over both sides; NaN without spread."""
-    x = np.concatenate([_relative(ranks) for ranks, _ in sides])
-    y = np.concatenate([_relative(values) for _, values in sides], axis=1)
+def _correlations(sides: Sequence[Side]) -> Values:
+    """Return ρ of ranks and means over both sides, by specification, as shares of their number, so
+    that large sides count no more per setup; NaN without spread.
+    """
+    x = np.concatenate([_relative(side.ranks) for side in sides])
+    y = np.concatenate([_relative(side.means) for side in sides], axis=1)
     spread = np.sqrt((x @ x) * (y * y).sum(1))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(spread > ROUNDING, y @ x / spread, np.nan)
-
-
-def _sides(scores: Float64[np.ndarray, "x y"], x: Setups, y: Setups) -> tuple[Side, Side]:
-    there = np.isfinite(scores)
-    filled = np.where(there, scores, 0.0)
-    with np.errstate(invalid="ignore"):  # a setup without any score has no mean
-        means = filled.sum(1) / there.sum(1), filled.sum(0) / there.sum(0)
-
-    def side(of: Setups, means: Float64[np.ndarray, "every"]) -> Side:
-        known = np.isfinite(means) & np.isfinite(of.ranks)
-        groups: Numbers = np.unique(of.groups[known], return_inverse=True)[1].astype(np.int64)
-        return of.ranks[known], means[known], groups
-
-    return side(x, means[0]), side(y, means[1])
 
 
 def _rank_p(
@@ -616,10 +545,9 @@ def _rank_p(
 ) -> tuple[float, int, bool]:
     """Return p, of how many permutations, and whether these are all."""
     _check_draws(draws, 19)  # so that p can be 0.05
-    (ranks_x, means_x, groups_x), (ranks_y, means_y, groups_y) = sides
-    groups = np.concatenate([groups_x, groups_y + groups_x.max(initial=-1) + 1])
-    r = beyond_mean(np.concatenate([ranks_x, ranks_y]), groups)
-    m = beyond_mean(toward * np.concatenate([means_x, means_y]), groups)
+    groups = _joined_groups(sides)
+    r = beyond_mean(np.concatenate([side.ranks for side in sides]), groups)
+    m = beyond_mean(toward * np.concatenate([side.means[0] for side in sides]), groups)
     members = [np.flatnonzero(groups == one) for one in range(groups.max() + 1)]
     count = prod(factorial(len(one)) for one in members)
     if exact := count <= draws:
@@ -633,21 +561,17 @@ def _rank_p(
 
 def _slope(sides: Iterable[Side]) -> float:
     total = spread = 0.0
-    for ranks, means, groups in sides:
-        r = beyond_mean(ranks, groups)
-        total += float(r @ beyond_mean(means, groups))
-        spread += float(r @ r)
+    for side in sides:
+        if len(side.means):
+            r = beyond_mean(side.ranks, side.groups)
+            total += float(r @ beyond_mean(side.means[0], side.groups))
+            spread += float(r @ r)
     return total / spread if spread > ROUNDING else np.nan
 
 
-def _rho(sides: Sequence[Side]) -> float:
-    """Correlate ranks as shares of their number, so that large sides count no more per setup."""
-    return float(_correlations([(ranks, means[None]) for ranks, means, _ in sides])[0])
-
-
-def _percentiles(values: Sequence[float]) -> tuple[float, float]:
+def _percentiles(values: Sequence[float] | Values) -> tuple[float, float]:
     """Return the 95% interval of bootstrap values; NaN if too many are undefined."""
-    known = np.array(values)[np.isfinite(values)]
+    known = np.asarray(values)[np.isfinite(values)]
     if len(known) < (1 - MOST_UNDEFINED) * len(values):
         return np.nan, np.nan
     low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])

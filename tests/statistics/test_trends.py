@@ -18,7 +18,6 @@ from core.statistics.trends import (
     Trainings,
     adjusted_means,
     grid_means,
-    level_means,
     level_trend,
     rank_trend,
     recipe_trend,
@@ -45,10 +44,10 @@ def test_the_rise_is_that_of_a_regression_with_a_mean_per_line():
 
 
 def test_one_world_in_twenty_is_sure_without_an_effect_and_nine_in_ten_with_one():
-    chance = [recipe_trend(*recipes(seed), draws=59, seed=seed).sure for seed in range(200)]
+    chance = [recipe_trend(*recipes(seed), draws=59, seed=seed).p <= 0.05 for seed in range(200)]
     assert np.mean(chance) <= 0.05 + 2 * 0.0154
     slopes = [recipe_trend(*recipes(seed, slope=0.8), draws=59) for seed in range(60)]
-    assert np.mean([trend.sure and trend.rise > 0 for trend in slopes]) >= 0.9
+    assert np.mean([trend.p <= 0.05 and trend.rise > 0 for trend in slopes]) >= 0.9
     assert np.mean([trend.low <= 0.8 <= trend.high for trend in slopes]) >= 0.88
 
 
@@ -153,7 +152,7 @@ def test_the_interval_holds_what_the_test_does_not_reject():
         (trend.high + 1e-6, True),
     ):
         less = Trainings(one.scores - rise * middle, one.levels, one.recipes, one.lines, one.kin)
-        assert level_trend(less, draws=99).sure == rejected
+        assert (level_trend(less, draws=99).p <= 0.05) == rejected
 
 
 def test_a_dealing_keeps_recipes_whole_and_lines_apart():
@@ -179,18 +178,26 @@ def test_what_lines_differ_in_and_what_seeds_share_is_no_trend():
     assert level_trend(replicated, draws=99) == trend
 
 
-def test_means_are_those_of_the_pairs_on_a_level():
+@pytest.mark.parametrize("same", [True, False])
+def test_means_are_those_of_the_pairs_on_or_between_levels(same):
     one = world(4, lines=3)
-    for mean in level_means(one):
+    means = grid_means(one, same=same)
+    ends = [(0, 0), (0, 0.5), (0, 1), (0.5, 0.5), (0.5, 1), (1, 1)]
+    found = list(zip(means["one"], means["other"], strict=True))
+    assert found == [end for end in ends if not same or end[0] == end[1]]
+    for row in means.to_dict("records"):
         pairs = [
             one.scores[i, j]
             for i, j in combinations(range(len(one.levels)), 2)
-            if one.levels[i] == one.levels[j] == mean.level and one.recipes[i] != one.recipes[j]
+            if sorted((one.levels[i], one.levels[j])) == [row["one"], row["other"]]
+            and one.recipes[i] != one.recipes[j]
         ]
-        assert mean.mean == pytest.approx(np.mean(pairs))
-        assert (mean.pairs, mean.trainings, mean.recipes) == (len(pairs), 6, 3)
-        assert np.isnan(mean.low)  # three recipes are too few for an interval
-    assert all(mean.low < mean.adjusted < mean.high for mean in level_means(world(4)))
+        assert (row["mean"], row["pairs"]) == (pytest.approx(np.mean(pairs)), len(pairs))
+        assert np.isnan(row["low"])  # three recipes are too few for an interval
+    assert not same or (means[["trainings", "recipes"]] == [6, 3]).all(axis=None)
+    wide = grid_means(world(4), same=True)
+    assert (wide["low"] < wide["adjusted"]).all()
+    assert (wide["adjusted"] < wide["high"]).all()
 
 
 def test_adjusted_means_differ_as_the_trend_says_where_levels_differ_in_their_lines():
@@ -204,9 +211,9 @@ def test_adjusted_means_differ_as_the_trend_says_where_levels_differ_in_their_li
         one.lines[apart],
         one.kin[np.ix_(apart, apart)],
     )
-    means = level_means(few)
-    assert means[-1].mean < means[0].mean
-    assert means[-1].adjusted - means[0].adjusted == pytest.approx(0.1)
+    means = grid_means(few, same=True)
+    assert means["mean"].iloc[-1] < means["mean"].iloc[0]
+    assert np.ptp(means["adjusted"].iloc[[0, -1]]) == pytest.approx(0.1)
     assert level_trend(few, draws=9).rise == pytest.approx(0.1)
 
 
@@ -215,7 +222,7 @@ def test_what_cannot_be_said_is_nan_with_a_reason():
     trend = level_trend(one)
     assert np.isnan([trend.rise, trend.p]).all()
     assert trend.reason == "no two objectives or families have pairs on two levels"
-    assert level_means(one) == []
+    assert grid_means(one, same=True).empty
     with pytest.raises(InputError, match="at least 1; got 0"):
         level_trend(one, draws=0)
     with pytest.raises(InputError, match="expected recipe 0 on one level of one line"):
@@ -245,38 +252,17 @@ def slow_contrast(one: Trainings, levels: np.ndarray) -> float:
 def test_the_contrast_and_its_p_are_those_of_a_regression_pair_by_pair():
     one = weakened(1, apart=0.05)
     contrast = weak_contrast(one, draws=99)
-    assert contrast.value == pytest.approx(slow_contrast(one, one.levels), abs=1e-12)
+    assert contrast.rise == pytest.approx(slow_contrast(one, one.levels), abs=1e-12)
     dealt = [abs(slow_contrast(one, levels)) for levels in one.permuted_levels(draws=99, seed=0)]
-    far = sum(each >= abs(contrast.value) - 1e-12 for each in dealt)
+    far = sum(each >= abs(contrast.rise) - 1e-12 for each in dealt)
     assert contrast.p == pytest.approx((1 + far) / 100)
-    assert contrast.low < contrast.value < contrast.high
-
-
-def test_means_are_those_of_the_pairs_between_two_levels():
-    one = world(2, lines=3)
-    means = grid_means(one)
-    assert [(mean.low, mean.high) for mean in means] == [
-        (0, 0),
-        (0, 0.5),
-        (0, 1),
-        (0.5, 0.5),
-        (0.5, 1),
-        (1, 1),
-    ]
-    for mean in means:
-        pairs = [
-            one.scores[i, j]
-            for i, j in combinations(range(len(one.levels)), 2)
-            if sorted((one.levels[i], one.levels[j])) == [mean.low, mean.high]
-            and one.recipes[i] != one.recipes[j]
-        ]
-        assert (mean.mean, mean.pairs) == (pytest.approx(np.mean(pairs)), len(pairs))
+    assert contrast.low < contrast.rise < contrast.high
 
 
 def test_what_cannot_be_compared_is_nan_with_a_reason():
     one = world(5, lines=1)
     contrast = weak_contrast(one)
-    assert np.isnan(contrast.value)
+    assert np.isnan(contrast.rise)
     assert (
         contrast.reason == "no two objectives or families have pairs both within the lowest level"
         " and from it to the highest"

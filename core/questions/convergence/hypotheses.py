@@ -7,7 +7,7 @@ capacity and the simplicity bias hypothesis.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -121,9 +121,8 @@ def _tests(of: Material) -> Iterator[Test]:
     yield from _simplicity(of)
     leveled = put_on_levels(of.trainings, "competence", of.skill)
     weak = weak_contrast(arrange(leveled, of.pairs, "all"), draws=of.draws, seed=of.seed)
-    recipes = leveled.rows["recipe"].nunique()
-    contrast = DealtTrend(weak.value, weak.low, weak.high, weak.p, recipes, 0, weak.reason)
-    yield Test("anna karenina", "than to strong ones", contrast, -toward, decides=True)
+    weak = replace(weak, recipes=leveled.rows["recipe"].nunique(), pairs=0)
+    yield Test("anna karenina", "than to strong ones", weak, -toward, decides=True)
 
 
 def _simplicity(of: Material) -> Iterator[Test]:

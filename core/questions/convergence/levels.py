@@ -7,7 +7,7 @@ Source: Huh et al. 2024, section 2 and figure 2, after Tolstoy's Anna Karenina.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -16,7 +16,7 @@ from jaxtyping import Float64
 
 from core.figures.numbers import counted
 from core.modalities import find_modality
-from core.statistics.trends import Trainings, grid_means, weak_contrast
+from core.statistics.trends import Trainings, grid_means, level_trend, weak_contrast
 from core.study.layers import score_matrix
 from core.study.trainings import kinship
 
@@ -31,10 +31,7 @@ KINDS: Mapping[Kind, str] = {
 SKILL_THIRDS = ("least competent", "middle", "most competent")
 SIZE_THIRDS = ("smallest", "middle", "largest")
 TASKS, DATA = "tasks", "data"
-GRID = (
-    *("pairs_of", "one", "other", "mean", "adjusted", "recipes", "pairs"),
-    *("contrast", "low", "high", "p", "reason"),
-)
+ENDS = ("one", "other")  # two levels
 
 
 def kinds_to_show(table: pd.DataFrame) -> list[Kind]:
@@ -60,12 +57,9 @@ class Leveled:
 
 
 def put_on_levels(trainings: pd.DataFrame, by: By, skill: pd.Series) -> Leveled:
-    """Return the trainings that have a level, with it.
-
-    Those that vary in something else are left out: a model of few tasks says nothing of size. Sizes
-    are ordered by their names; if most models have none, by thirds of their parameters. skill:
-    competence by model, for `by` competence alone; a recipe's is the mean over its seeds, and
-    thirds are taken within each modality.
+    """Return the trainings that have a level, without those that vary in something else. Sizes are
+    ordered by their median parameters; without names, they are thirds of these. skill: competence
+    by model, cut into thirds of the recipes of each modality.
     """
     usual = trainings[trainings["varies"] == ""]
     if by == "tasks":
@@ -141,22 +135,22 @@ def arrange(leveled: Leveled, pairs: pd.DataFrame, kind: Kind) -> Trainings:
     )
 
 
-def compare_levels(leveled: Leveled, pairs: pd.DataFrame, *, draws: int, seed: int) -> pd.DataFrame:
-    """Return a row with GRID for each kind of pairs and every two levels.
-
-    one, other: the names of the two levels, the lower first. adjusted: see
-    `core.statistics.trends.GridMean`. contrast, low, high, p, reason: of
-    `core.statistics.trends.weak_contrast`, the same in all rows of a kind.
+def measure_levels(
+    leveled: Leveled, pairs: pd.DataFrame, kind: Kind, *, between: bool, draws: int, seed: int
+) -> pd.DataFrame:
+    """Return `core.statistics.trends.grid_means` of the pairs of a kind, levels by name, with the
+    test of them: the contrast of weak models if pairs are between levels, else the rise.
     """
-    rows = []
-    for kind in KINDS:
-        arranged = arrange(leveled, pairs, kind)
-        contrast = asdict(weak_contrast(arranged, draws=draws, seed=seed))
-        tested = {"contrast": contrast.pop("value"), **contrast}
-        for mean in grid_means(arranged):
-            one, other = (
-                leveled.names[round(level * (len(leveled.names) - 1))]
-                for level in (mean.low, mean.high)
-            )
-            rows.append({"pairs_of": kind, "one": one, "other": other, **asdict(mean), **tested})
-    return pd.DataFrame(rows, columns=list(GRID))
+    arranged = arrange(leveled, pairs, kind)
+    means = grid_means(arranged, same=not between)
+    if means.empty:
+        return means
+    places = {end: (means[end] * (len(leveled.names) - 1)).round().astype(int) for end in ENDS}
+    named = {end: [leveled.names[place] for place in places[end]] for end in ENDS}
+    test = (weak_contrast if between else level_trend)(arranged, draws=draws, seed=seed)
+    about = {"pairs_of": kind, "p": test.p, "reason": test.reason}
+    if between:
+        about |= {"contrast": test.rise, "low": test.low, "high": test.high}
+        return means.assign(**named, **about)
+    about |= {"rise": test.rise, "rise_low": test.low, "rise_high": test.high}
+    return means.assign(level=named["one"], place=places["one"], **about)

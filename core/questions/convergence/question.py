@@ -4,8 +4,8 @@ copies, and how similar two seeds of one recipe are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,15 +36,13 @@ from core.questions.convergence.levels import (
     KINDS,
     SKILL_THIRDS,
     By,
-    arrange,
-    compare_levels,
     kinds_to_show,
+    measure_levels,
     put_on_levels,
 )
 from core.questions.finding import ALPHA, Finding
 from core.questions.models.pairs import ModelPairs, Roster
 from core.questions.question import Answer, StudyQuestion
-from core.statistics.trends import level_means, level_trend
 from core.study.comparing import check_pairing
 from core.study.layers import score_matrix
 from core.study.models import skill_ranks
@@ -62,6 +60,10 @@ from core.study.trainings import choose_names, describe_trainings
 ALL = "all language models"
 SIMILAR = " are more similar"  # what most claims say
 THIRDS = dict(zip(SKILL_THIRDS, ("weak", "middle", "strong"), strict=True))  # on axes
+GRID = (  # columns of pairs between levels
+    *("pairs_of", "one", "other", "mean", "adjusted", "recipes", "pairs"),
+    *("contrast", "low", "high", "p", "reason"),
+)
 FEWEST = 3  # models and copies; of fewer no spread is known
 ENDS = {  # modalities of the pairs that have a ceiling
     "vision": ("vision", "vision"),
@@ -182,36 +184,32 @@ class Levels(_Tested):
         trainings, pairs = self.gather(study, report)
         skill = self.skill(study) if self.by == "competence" else pd.Series(dtype=float)
         leveled = put_on_levels(trainings, self.by, skill)
+        parts = [
+            measure_levels(
+                leveled,
+                pairs,
+                kind,
+                between=self.between,
+                draws=self.permutations,
+                seed=self.seed,
+            )
+            for kind in KINDS
+        ]
+        parts = [one for one in parts if len(one)]
+        table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["pairs_of"])
         if self.between:
-            table = compare_levels(leveled, pairs, draws=self.permutations, seed=self.seed)
+            table = table.reindex(columns=list(GRID))
             return Answer(table, self._contrasts(table))
         seeds = ask(Replicates(self.scope, (), self.comparison), study, report)
-        rows = []
-        for kind in KINDS:
-            arranged = arrange(leveled, pairs, kind)
-            trend = level_trend(arranged, draws=self.permutations, seed=self.seed)
-            about = {
-                "rise": trend.rise,
-                "rise_low": trend.low,
-                "rise_high": trend.high,
-                "p": trend.p,
-                "reason": trend.reason,
-                "ceiling": ceiling_between(seeds, *ENDS[kind]) if kind in ENDS else np.nan,
-                "chance": self.comparison.chance(study.size),
-            }
-            for mean in level_means(arranged):
-                place = round(mean.level * (len(leveled.names) - 1))
-                on = {"pairs_of": kind, "level": leveled.names[place], "place": place}
-                rows.append(asdict(mean) | on | about)
+        ceilings = {kind: ceiling_between(seeds, *ends) for kind, ends in ENDS.items()}
+        table["ceiling"] = table["pairs_of"].map(ceilings).astype(float)
+        table["chance"] = self.comparison.chance(study.size)
         columns = [name for name in self.columns if name not in ("one", "other", "contrast")]
-        table = pd.DataFrame(rows, columns=columns)
+        table = table.reindex(columns=columns)
         return Answer(table, self._rises(table))
 
     def _rises(self, table: pd.DataFrame) -> list[Finding]:
-        """Return for each kind of pairs whether models converge as the level rises. The test
-        exchanges levels within each objective or family, so it says nothing of differences between
-        these.
-        """
+        """Return for each kind of pairs whether models converge as the level rises."""
         if table.empty:
             return [Finding(f"No two finished models are on one level of {self.by}")]
         recipes = table.groupby("pairs_of")["recipes"].sum()
@@ -542,54 +540,36 @@ class FineTuned(_Trainings):
 
 def compare_copies(trainings: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     """Return how alignment with language changes as vision models are fine-tuned: the rows of
-    `FineTuned`.
-
-    A row per line of copies and usual language recipe, and one with the mean over all of these.
-    before, after: mean alignment of the models and of their copies. change: mean over models of
-    after − before, with the interval and p of a t-test over the pairs of model and copy, which are
-    trainings of several sizes and seeds. reason: why these are NaN.
+    `FineTuned`, one per line of copies and usual language recipe, and one over all of these. The
+    interval and p are of a t-test over the pairs of model and copy.
     """
     names = list(trainings["model"])
     reads = trainings["modality"].map(lambda name: find_modality(name).reads)
     language = trainings[(reads == "caption") & (trainings["varies"] == "")]
     copies = trainings[(reads == "image") & trainings["start"].isin(names)]
-    if copies.empty or language.empty:
-        return pd.DataFrame(columns=list(FineTuned.columns))
     scores = pd.DataFrame(score_matrix(pairs, names), index=names, columns=names)
-    rows = [
-        row
-        for line, of_line in copies.groupby("line", sort=False)
-        for row in _copied(str(line), of_line, language, scores)
-    ]
+    readers = {ALL: language["model"], **dict(iter(language.groupby("recipe")["model"]))}
+    rows = []
+    for line, of_line in copies.groupby("line", sort=False) if len(language) else ():
+        for title, models in readers.items():
+            ends = [scores.loc[of_line[end], models].mean(axis=1) for end in ("start", "model")]
+            before, after = np.stack([end.to_numpy(float) for end in ends])[
+                :, np.isfinite(ends).all(axis=0)
+            ]
+            means = (before.mean(), after.mean()) if len(before) else (np.nan, np.nan)
+            test = _test_change(after - before)
+            rows.append((line, title, len(before), *means, *test))
     return pd.DataFrame(rows, columns=list(FineTuned.columns))
 
 
-def _copied(
-    line: str, copies: pd.DataFrame, language: pd.DataFrame, scores: pd.DataFrame
-) -> Iterator[dict[str, Any]]:
-    readers = {ALL: language["model"], **dict(iter(language.groupby("recipe")["model"]))}
-    for title, models in readers.items():
-        before = scores.loc[copies["start"], models].mean(axis=1).to_numpy(float)
-        after = scores.loc[copies["model"], models].mean(axis=1).to_numpy(float)
-        whole = np.isfinite(before) & np.isfinite(after)
-        before, after = before[whole], after[whole]
-        change, known = after - before, bool(whole.any())
-        row = {
-            "copies": line,
-            "with": title,
-            "pairs": len(change),
-            "before": before.mean() if known else np.nan,
-            "after": after.mean() if known else np.nan,
-            "change": change.mean() if known else np.nan,
-            **dict.fromkeys(("low", "high", "p"), np.nan),
-            "reason": "",
-        }
-        if len(change) < FEWEST:
-            row["reason"] = f"needs {FEWEST} pairs of model and copy; {len(change)} loaded"
-        elif np.ptp(change) == 0:
-            row["reason"] = "all pairs of model and copy change alike, so their spread is unknown"
-        else:
-            test = ttest_1samp(change, 0)
-            low, high = test.confidence_interval()
-            row |= {"low": low, "high": high, "p": test.pvalue}
-        yield row
+def _test_change(change: np.ndarray) -> tuple[float, float, float, float, str]:
+    """Return the mean of changes, its 95% interval and p by a t-test, or why there are none."""
+    mean = float(change.mean()) if len(change) else np.nan
+    if len(change) < FEWEST:
+        why = f"needs {FEWEST} pairs of model and copy; {len(change)} loaded"
+        return mean, np.nan, np.nan, np.nan, why
+    if np.ptp(change) == 0:
+        why = "all pairs of model and copy change alike, so their spread is unknown"
+        return mean, np.nan, np.nan, np.nan, why
+    test = ttest_1samp(change, 0)
+    return mean, *test.confidence_interval(), test.pvalue, ""

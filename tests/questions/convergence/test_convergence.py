@@ -10,10 +10,11 @@ import pytest
 
 from core.questions.convergence.hypotheses import Material, _sweep, run_tests
 from core.questions.convergence.levels import (
+    KINDS,
     SKILL_THIRDS,
     arrange,
-    compare_levels,
     kinds_to_show,
+    measure_levels,
     put_on_levels,
 )
 from core.questions.convergence.question import (
@@ -278,7 +279,8 @@ def test_where_low_scores_mean_aligned_sentences_and_verdicts_turn():
     both = Comparison(), Comparison(metric="shape_angle")
     trainings, pairs = swept(-0.02)
     leveled = put_on_levels(trainings, "size", pd.Series(dtype=float))
-    thirds = compare_levels(leveled, pairs, draws=9, seed=0).assign(contrast=-0.1, p=0.01)
+    thirds = measure_levels(leveled, pairs, "all", between=True, draws=9, seed=0)
+    thirds = thirds.assign(contrast=-0.1, p=0.01)
     high, low = (Levels(comparison=one)._contrasts(thirds)[0].verdict for one in both)
     assert (high, low) == ("supported", "contradicted")
     copied = compare_copies(*copies(-0.05))
@@ -416,7 +418,8 @@ def test_thirds_are_compared_with_each_other_and_in_a_sentence():
     pairs = aligned(trainings, rise=0.1)
     by_size = trainings.set_index("model")["parameters"]
     leveled = put_on_levels(trainings, "competence", by_size)
-    table = compare_levels(leveled, pairs, draws=99, seed=0)
+    parts = [measure_levels(leveled, pairs, one, between=True, draws=99, seed=0) for one in KINDS]
+    table = pd.concat(parts)
     means = thirds_of(table)
     weak, middle, strong = SKILL_THIRDS
     assert means.loc[strong, strong] - means.loc[weak, weak] == pytest.approx(0.2, abs=0.01)
