@@ -303,7 +303,7 @@ FIRST: tuple[tuple[str, dict[str, Value]], ...] = (
     ("modalities", {}),
     ("models map", {}),
     ("models pairs", {}),
-    ("models profiles", {}),
+    ("models table", {"by": "layer"}),
     ("dispersion stimuli", {}),
     ("stimuli map", {}),
     ("dispersion effect", {}),

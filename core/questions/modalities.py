@@ -1,19 +1,17 @@
-"""Do modalities meet: how aligned every two of them are, and each with reality, over all models and
-at each size that both have.
-"""
+"""Are modalities aligned with each other, and with reality?"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import pandas as pd
 
-from core.figures.grammar import Axis, Dots, Fixed, Palette, Plot
+from core.figures.grammar import Axis, Dots, Fixed, Plot
 from core.modalities import find_modality, known_first
 from core.options import draws_option, option, part, seed_option
 from core.progress import Progress
@@ -32,7 +30,6 @@ from core.study.parts import Calibration, Comparison
 from core.study.study import Study, known_worlds
 from core.study.trainings import choose_names, describe_trainings
 
-ALL = "all"
 NO_CEILING = {
     True: "no ceiling: reality is no training",
     False: "no ceiling: no recipe of one side was trained with several seeds",
@@ -48,11 +45,10 @@ class Modalities(StudyQuestion):
     """
 
     command = "modalities"
-    version = 6
+    version = 7
     columns: ClassVar[Mapping[str, str]] = {
         "one": "one modality",
         "other": "another modality, or reality",
-        "size": "size of the models, or all",
         "models_one": "models of the one",
         "models_other": "models of the other",
         "mean": "mean alignment",
@@ -90,20 +86,50 @@ class Modalities(StudyQuestion):
         return replace(self, names=tuple(sorted(set(names))))
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        meetings = list(_meetings(self, study, report))
-        rows = [row for meeting in meetings for row in rows_of(meeting)]
+        trainings, models = describe_trainings(study), study.models()
+        named = trainings[trainings["model"].isin(self.names)]
+        sides = [named[named["modality"] == name] for name in known_first(named["modality"])]
+        world = models[models["model"].isin(known_worlds(study))]
+        fresh = models[(models["group"] == UNTRAINED) | is_reality(models)]
+        seeds = ask(Replicates(self.scope, (), self.comparison), study, report)
+        rows = []
+        for one, other in [*combinations(sides, 2), *((s, world) for s in sides if len(world))]:
+            kinds = one["modality"].iloc[0], other["modality"].iloc[0]
+            scores = align_models(
+                study, tuple(one["model"]), tuple(other["model"]), self.comparison
+            )
+            x, y = (tuple(fresh.loc[fresh["modality"] == kind, "model"]) for kind in kinds)
+            untrained = np.nan
+            if x and y:
+                untrained = align_models(study, x, y, self.comparison)["score"].mean()
+            row = meet(
+                one,
+                other,
+                scores.pivot(index="model_x", columns="model_y", values="score"),
+                chance=self._chance(one, other, study, report),
+                untrained=float(untrained),
+                ceiling=ceiling_between(seeds, *kinds),
+                fixed=other is world,
+            )
+            known = models[models["modality"].isin(kinds) & models["model"].isin(self.names)]
+            reasons = open_because(models, known["model"]), str(row["reason"])
+            rows.append({**row, "reason": "; ".join(filter(None, reasons))})
         table = pd.DataFrame(rows).reindex(columns=list(self.columns))
-        models = study.models()
-        members = models[models["model"].isin(self.names)].groupby("modality")["model"].agg(list)
-        opened = [
-            open_because(models, [*members[one], *members.get(other, [])])
-            for one, other in zip(table["one"], table["other"], strict=True)
-        ]
-        reasons = zip(opened, table["reason"], strict=True)
-        table["reason"] = ["; ".join(filter(None, both)) for both in reasons]
         p_values = table[["p", "p_untrained"]].to_numpy(float)
         table[["q", "q_untrained"]] = adjust(p_values.ravel()).reshape(p_values.shape)
         return Answer(table, self.findings(table))
+
+    def _chance(
+        self, one: pd.DataFrame, other: pd.DataFrame, study: Study, report: Progress | None
+    ) -> float:
+        """Return the mean score of shuffled stimuli, of one training of each recipe: it depends on
+        how many layers there are, not on weights.
+        """
+        x, y = (tuple(side.drop_duplicates("recipe")["model"]) for side in (one, other))
+        alone = Alignment(self.scope, x, y, axis="", comparison=self.comparison)
+        calibration = Calibration(null=self.permutations, seed=self.seed)
+        shuffled = ask(replace(alone, calibration=calibration), study, report)
+        return float(shuffled["null_mean"].mean())
 
     def findings(self, table: pd.DataFrame) -> list[Finding]:
         """Return for every two modalities whether they are aligned beyond chance, and beyond
@@ -112,7 +138,7 @@ class Modalities(StudyQuestion):
         if table.empty:
             return [Finding("No finished model is here: embed some")]
         findings = []
-        for row in table[table["size"] == ALL].to_dict("records"):
+        for row in table.to_dict("records"):
             who = f"{_name(row['one'])} and {_name(row['other'])}"
             share = f"{row['share']:.0%} of the ceiling." if np.isfinite(row["share"]) else ""
             reason = row["reason"] if OPEN in row["reason"] or np.isnan(row["q"]) else ""
@@ -145,11 +171,8 @@ class Modalities(StudyQuestion):
                 for one, other in zip(table["one"], table["other"], strict=True)
             ]
         )
-        sizes = {ALL: "text"}
-        sizes |= {str(size): "soft" for size in dict.fromkeys(table["size"]) if size != ALL}
-        names = {size: "all models" if size == ALL else f"size {size}" for size in sizes}
         card = (
-            "<b>{pair}, {size}</b>",
+            "<b>{pair}</b>",
             "{mean:.3f}[[, 95% interval {low:.3f} to {high:.3f}]]",
             "chance {chance:.3f}[[, {q:p:q}]][[, ceiling {ceiling:.3f}]]",
             "untrained {untrained:.3f}[[, {q_untrained:p:q}]]",
@@ -160,7 +183,6 @@ class Modalities(StudyQuestion):
                 Dots(
                     "chance",
                     "pair",
-                    rows=f"size == '{ALL}'",
                     color=Fixed("chance"),
                     symbol="line-ns-open",
                     size=14,
@@ -169,7 +191,6 @@ class Modalities(StudyQuestion):
                 Dots(
                     "untrained",
                     "pair",
-                    rows=f"size == '{ALL}'",
                     color=Fixed("soft"),
                     symbol="diamond-open",
                     size=9,
@@ -178,11 +199,11 @@ class Modalities(StudyQuestion):
                 Dots(
                     "mean",
                     "pair",
-                    color=Palette("size", sizes, names),
+                    color=Fixed("text"),
                     size=9,
                     left="low",
                     right="high",
-                    dodge=0.15,
+                    name="trained models, 95% CI",
                     card=card,
                     ids="{models_one} models with {models_other}",
                 ),
@@ -190,7 +211,7 @@ class Modalities(StudyQuestion):
             x=Axis(self.comparison.label, zero=True),
             y=Axis("", names=tuple(dict.fromkeys(named["pair"]))),
             empty="No finished model is here: embed some.",
-            row=74,
+            row=54,
         ).over(named)
 
 
@@ -199,111 +220,43 @@ def _name(modality: str) -> str:
     return "reality" if one.is_reality else one.name
 
 
-def _meetings(question: Modalities, study: Study, report: Progress | None) -> Iterator[Meeting]:
-    trainings, models = describe_trainings(study), study.models()
-    named = trainings[trainings["model"].isin(question.names)]
-    sides = [named[named["modality"] == name] for name in known_first(named["modality"])]
-    world = models[models["model"].isin(known_worlds(study))]
-    fresh = models[(models["group"] == UNTRAINED) | is_reality(models)].set_index("model")
-    comparison = question.comparison
-    seeds = ask(Replicates(question.scope, (), comparison), study, report)
-    calibration = Calibration(null=question.permutations, seed=question.seed)
+def meet(
+    one: pd.DataFrame,
+    other: pd.DataFrame,
+    scores: pd.DataFrame,
+    *,
+    chance: float,
+    untrained: float,
+    ceiling: float,
+    fixed: bool = False,
+) -> dict[str, str | float]:
+    """Return a row of `Modalities` without q and q_untrained.
 
-    def matrix(table: pd.DataFrame, values: str, *sides: pd.DataFrame) -> pd.DataFrame:
-        wide = table.pivot(index="model_x", columns="model_y", values=values)
-        return wide.reindex(index=list(sides[0]["model"]), columns=list(sides[1]["model"]))
-
-    pairs = [*combinations(sides, 2), *((side, world) for side in sides if len(world))]
-    for one, other in pairs:
-        kinds = one["modality"].iloc[0], other["modality"].iloc[0]
-        # chance depends on how many layers there are, not on weights: one training of each recipe
-        x, y = (tuple(side.drop_duplicates("recipe")["model"]) for side in (one, other))
-        alone = Alignment(question.scope, x, y, axis="", comparison=comparison)
-        shuffled = ask(replace(alone, calibration=calibration), study, report)
-        scored = align_models(study, tuple(one["model"]), tuple(other["model"]), comparison)
-        untrained = pd.DataFrame(columns=["score", "size_one", "size_other"])
-        x, y = (tuple(fresh.index[fresh["modality"] == kind]) for kind in kinds)
-        if x and y:
-            scores = align_models(study, x, y, comparison)
-            sizes = {
-                "size_one": scores["model_x"].map(fresh["size"]),
-                "size_other": scores["model_y"].map(fresh["size"]),
-            }
-            untrained = pd.DataFrame({"score": scores["score"], **sizes})
-        yield Meeting(
-            one,
-            other,
-            matrix(scored, "score", one, other),
-            matrix(shuffled, "null_mean", one, other),
-            untrained,
-            ceiling_between(seeds, *kinds),
-            fixed=other is world,
-        )
-
-
-@dataclass(frozen=True)
-class Meeting:
-    """Two sides and how their models align.
-
-    one, other: rows of `core.study.trainings.describe_trainings`; of reality, its model alone.
-    scores: a row per model of one, a column per model of the other. shuffled: likewise, the mean
-    score of shuffled stimuli, NaN if it was not measured. untrained: score, size_one and
-    size_other of every two untrained models of both sides. ceiling: see
-    `core.study.noise.ceiling_between`. fixed: whether the other side is reality.
+    one, other: rows of `core.study.trainings.describe_trainings`, or of reality. scores: a row per
+    model of one, a column per model of the other. fixed: whether the other side is reality.
     """
-
-    one: pd.DataFrame
-    other: pd.DataFrame
-    scores: pd.DataFrame
-    shuffled: pd.DataFrame
-    untrained: pd.DataFrame
-    ceiling: float
-    fixed: bool = False
-
-
-def rows_of(meeting: Meeting) -> Iterator[dict[str, Any]]:
-    """Yield the rows of `Modalities` without q and q_untrained: over all models that have a score,
-    then for models of one size with models of the same.
-    """
-    yield _row(meeting, meeting.one, meeting.other, ALL)
-    named = meeting.one[meeting.one["size"] != ""]
-    for size in named.groupby("size")["parameters"].median().sort_values().index:
-        one = named[named["size"] == size]
-        other = meeting.other
-        if not meeting.fixed:
-            other = other[other["size"] == size]
-        if len(other):
-            yield _row(meeting, one, other, str(size))
-
-
-def _row(
-    meeting: Meeting, one: pd.DataFrame, other: pd.DataFrame, size: Hashable
-) -> dict[str, Any]:
-    scores = meeting.scores.loc[one["model"], other["model"]]
+    kinds = one["modality"].iloc[0], other["modality"].iloc[0]
     scores = scores.dropna(how="all").dropna(axis=1, how="all")
-    one, other = (
-        side[side["model"].isin(kept)]
-        for side, kept in ((one, scores.index), (other, scores.columns))
+    one = one.set_index("model").loc[scores.index]
+    other = other.set_index("model").loc[scores.columns]
+    lines = [side["line"] if "line" in side else side.index.to_series() for side in (one, other)]
+    means = scores.groupby(lines[0]).mean().T.groupby(lines[1]).mean().T.to_numpy(float)
+    side: Literal["", "columns"] = "columns" if fixed else ""
+    crossed = crossed_mean(means, level=chance, fixed=side)
+    few = next(
+        (
+            FEW.format(LEAST_CLUSTERS, len(names), ", ".join(map(str, names)) or "none")
+            for names in (of.unique() for of in lines[: 1 if fixed else 2])
+            if len(names) < LEAST_CLUSTERS
+        ),
+        "",
     )
-    shuffled = meeting.shuffled.loc[one["model"], other["model"]].to_numpy(float)
-    chance = float(pd.Series(shuffled.ravel()).mean())  # of those that were measured
-    means = scores.groupby(_lines(one)).mean().T.groupby(_lines(other)).mean().T.to_numpy(float)
-    fixed: Literal["", "columns"] = "columns" if meeting.fixed else ""
-    crossed = crossed_mean(means, level=chance, fixed=fixed)
-    few = _too_few(one, *(() if meeting.fixed else (other,)))
-    if few:
-        crossed = CrossedMean(crossed.value, reason=few)
-    fresh = meeting.untrained
-    if size != ALL:
-        same = fresh["size_one"] == size
-        fresh = fresh[same if meeting.fixed else same & (fresh["size_other"] == size)]
-    untrained, way = float(fresh["score"].mean()), meeting.ceiling - chance
-    tested = math.isfinite(untrained) and not few
-    no_ceiling = "" if math.isfinite(meeting.ceiling) else NO_CEILING[meeting.fixed]
+    crossed = CrossedMean(crossed.value, reason=few) if few else crossed
+    tested, way = math.isfinite(untrained) and not few, ceiling - chance
+    no_ceiling = "" if math.isfinite(ceiling) else NO_CEILING[fixed]
     return {
-        "one": meeting.one["modality"].iloc[0],
-        "other": meeting.other["modality"].iloc[0],
-        "size": size,
+        "one": kinds[0],
+        "other": kinds[1],
         "models_one": len(one),
         "models_other": len(other),
         "mean": crossed.value,
@@ -311,23 +264,9 @@ def _row(
         "high": crossed.high,
         "chance": chance,
         "untrained": untrained,
-        "ceiling": meeting.ceiling,
+        "ceiling": ceiling,
         "share": (crossed.value - chance) / way if way else np.nan,
         "p": crossed.p,
-        "p_untrained": crossed_mean(means, level=untrained, fixed=fixed).p if tested else np.nan,
+        "p_untrained": crossed_mean(means, level=untrained, fixed=side).p if tested else np.nan,
         "reason": "; ".join(filter(None, (crossed.reason, no_ceiling))),
     }
-
-
-def _too_few(*sides: pd.DataFrame) -> str:
-    """Return of which side there are too few lines for a test, "" if of none."""
-    for side in sides:
-        if (count := side["line"].nunique()) < LEAST_CLUSTERS:
-            kinds = ", ".join(map(str, side["line"].unique())) or "none"
-            return FEW.format(LEAST_CLUSTERS, count, kinds)
-    return ""
-
-
-def _lines(side: pd.DataFrame) -> list[str]:
-    """Return what of a side is drawn again in another sample; reality is alone."""
-    return side["line" if "line" in side else "model"].tolist()

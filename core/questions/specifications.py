@@ -83,7 +83,9 @@ class Specifications(StudyQuestion):
         setups = setups_of(Headline(self.scope), study)
         sides = [setups[setups["reads"] == reads] for reads in ("image", "caption")]
         n = min(study.size, LARGEST)
-        measured = [(name, k) for name, ks in METRICS_OF_KS.items() for k in ks if k < n / 2]
+        measured: list[tuple[str, int | None]] = [
+            (name, k) for name, ks in METRICS_OF_KS.items() for k in ks if k < n / 2
+        ]
         measured += [(name, None) for name in GLOBAL]
         every = product(CLAMPINGS, measured, LAYERS)  # what one study holds is used before the next
         ways = [Specification(*way, layers, clamping) for clamping, way, layers in every]
@@ -137,9 +139,7 @@ class Specifications(StudyQuestion):
         )
         chosen = shown.assign(
             panel=CHOICES,
-            metric_title=shown["metric"].map(
-                dict(zip((*METRICS_OF_KS, *GLOBAL), metrics, strict=True))
-            ),
+            metric_title=shown["metric"].map(shorts),
         ).melt(
             ["place", "panel", "layers", "rho"],
             ["metric_title", "layer_title", "clamping"],

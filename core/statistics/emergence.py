@@ -68,7 +68,8 @@ def fit_stick(x: Points, y: Points) -> Stick:
         fits.append((((y - design @ numbers) ** 2).sum(), knot, numbers))
     least = min(error for error, *_ in fits) + ROUNDING**2 * np.ptp(y) ** 2
     knot, numbers = next((knot, numbers) for error, knot, numbers in fits if error <= least)
-    return Stick(*map(float, numbers), float(knot))
+    intercept, slope, bend = map(float, numbers)
+    return Stick(intercept, slope, bend, float(knot))
 
 
 def left_out_errors(fit: Fit, x: Points, y: Points) -> Points:

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Float64
@@ -17,15 +16,9 @@ from core.errors import InputError, UnknownNameError
 from core.machine.compiling import load_umap
 
 LEAST = 4  # items whose neighborhoods can differ: three distances fit into a plane as they are
-# Neighbors and perplexity are the libraries' own; UMAP's spread of 1, distance of 0.1 and 500
-# epochs let marks of one group cover each other and drive groups apart: nearest marks lie three
-# times as far apart with these, at no loss of trustworthiness.
-SETTINGS: dict[str, dict[str, Any]] = {
-    "umap": {"n_neighbors": 15, "spread": 2.0, "min_dist": 1.0, "n_epochs": 200},
-    "mds": {},
-    "tsne": {"perplexity": 30.0},
-}
-SEEDS = 2**32  # of numpy's older generators, which UMAP and t-SNE take
+# UMAP's own spread of 1 and distance of 0.1 let marks of one group cover each other
+NEIGHBORS, SPREAD, DISTANCE, EPOCHS = 15, 2.0, 1.0, 200
+SEEDS = 2**32  # of numpy's older generators, which UMAP takes
 TRUSTED = 5  # nearest items that trustworthiness compares
 
 # UMAP's compiled loops run on numba's threads, which not every platform lets two callers share
@@ -48,12 +41,10 @@ class Layout:
 
 
 def lay_out(distances: Matrix, *, layout: str, seed: int = 0) -> Layout:
-    """Place items in a plane: `mds` keeps all distances as well as it can, `umap` and `tsne` keep
-    neighborhoods.
+    """Place items in a plane: `mds` keeps all distances as well as it can, `umap` neighborhoods.
 
-    distances: symmetric, 0 on the diagonal. seed: of UMAP and t-SNE; the same seed gives the same
-    points. Permuting the items turns or mirrors those of `mds` at most; for `umap` and `tsne` give
-    them in an order of their own. Raises as `check_layout`, and InputError if all distances are 0.
+    distances: symmetric, 0 on the diagonal. seed: of UMAP. Permuting the items rotates or mirrors
+    those of `mds` at most; for `umap` give them in an order of their own.
     """
     check_layout(layout, models=len(distances), seed=seed)
     if not distances.any():
@@ -64,9 +55,7 @@ def lay_out(distances: Matrix, *, layout: str, seed: int = 0) -> Layout:
 
 
 def check_layout(layout: str, *, models: int, seed: int) -> None:
-    """Raise UnknownNameError for the layout, InputError for fewer than 2 models (`umap` and `tsne`:
-    4) and for a seed of 2³² or more.
-    """
+    """Refuse an unknown layout, fewer than 2 models (`umap`: 4) and a seed of 2³² or more."""
     if layout not in LAYOUTS:
         raise UnknownNameError("layout", layout, LAYOUTS)
     if not 0 <= seed < SEEDS:
@@ -126,16 +115,22 @@ def classical(distances: Matrix, *, dims: int = 2) -> Points:
 def _mds(distances: Matrix, _: int) -> Points:
     from sklearn.manifold import smacof
 
-    start, settings = classical(distances), {"max_iter": 2000, "eps": 1e-9}
-    points, _ = smacof(distances, init=start, n_init=1, normalized_stress=False, **settings)
+    points, _ = smacof(
+        distances,
+        init=classical(distances),
+        n_init=1,
+        normalized_stress=False,
+        max_iter=2000,
+        eps=1e-9,
+    )
     return np.asarray(points, dtype=np.float64)
 
 
 def _umap(distances: Matrix, seed: int) -> Points:
-    umap_, settings = load_umap().umap_, SETTINGS["umap"]
+    umap_ = load_umap().umap_
     with DRAWING:
         start, random = _start(distances, seed), np.random.RandomState(seed)
-        count = min(settings["n_neighbors"], len(distances) - 1)
+        count = min(NEIGHBORS, len(distances) - 1)
         near = np.argsort(distances, axis=1, kind="stable")[:, :count]
         lengths = np.take_along_axis(distances, near, axis=1)
         graph, _, _ = umap_.fuzzy_simplicial_set(
@@ -146,7 +141,7 @@ def _umap(distances: Matrix, seed: int) -> Points:
             knn_indices=near.astype(np.int32),
             knn_dists=lengths.astype(np.float32),
         )
-        a, b = umap_.find_ab_params(spread=settings["spread"], min_dist=settings["min_dist"])
+        a, b = umap_.find_ab_params(spread=SPREAD, min_dist=DISTANCE)
         points, _ = umap_.simplicial_set_embedding(
             distances,
             graph,
@@ -156,7 +151,7 @@ def _umap(distances: Matrix, seed: int) -> Points:
             b=b,
             gamma=1.0,
             negative_sample_rate=5,
-            n_epochs=settings["n_epochs"],
+            n_epochs=EPOCHS,
             init=start,
             random_state=random,
             metric="precomputed",
@@ -168,26 +163,11 @@ def _umap(distances: Matrix, seed: int) -> Points:
     return np.asarray(points, dtype=np.float64)
 
 
-def _tsne(distances: Matrix, seed: int) -> Points:
-    from sklearn.manifold import TSNE
-
-    start = _start(distances, seed)
-    tsne = TSNE(
-        perplexity=min(SETTINGS["tsne"]["perplexity"], (len(distances) - 1) / 3),
-        metric="precomputed",
-        method="exact",
-        init=start / start.std(axis=0).max() * 1e-4,  # as small as t-SNE's own start
-        random_state=seed,
-    )
-    points = tsne.fit_transform(distances.copy())  # it squares them where they are
-    return np.asarray(points, dtype=np.float64)
-
-
 def _start(distances: Matrix, seed: int) -> Float[np.ndarray, "m 2"]:
-    """Return where UMAP and t-SNE start, with noise: points in a line would never leave it."""
+    """Return where UMAP starts, with noise: points in a line would never leave it."""
     points = _mds(distances, seed)
     noise = np.random.default_rng(seed).normal(scale=1e-4 * points.std(), size=points.shape)
     return (points + noise).astype(np.float32)
 
 
-LAYOUTS: dict[str, Callable[[Matrix, int], Points]] = {"umap": _umap, "mds": _mds, "tsne": _tsne}
+LAYOUTS: dict[str, Callable[[Matrix, int], Points]] = {"umap": _umap, "mds": _mds}

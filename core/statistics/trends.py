@@ -279,12 +279,12 @@ def grid_means(trainings: Trainings, *, same: bool = False) -> pd.DataFrame:
     ends = np.sort(np.stack([levels[pairs.x], levels[pairs.y]]), axis=0)
     cells, place = np.unique(ends, axis=1, return_inverse=True)
     x, y = trainings.recipes[pairs.x], trainings.recipes[pairs.y]
-    members = np.union1d(x, y) if same else []
+    members = np.union1d(x, y)[: None if same else 0]
     without = np.full((len(members), cells.shape[1]), np.nan)
-    for row, recipe in zip(without, members, strict=True):
+    for place_of, recipe in enumerate(members):
         kept = (x != recipe) & (y != recipe)
         found = adjusted_means(pairs.scores[kept], place[kept], pairs.between[kept])
-        row[: len(found)] = found
+        without[place_of, : len(found)] = found
     rows = []
     for cell, adjusted in enumerate(adjusted_means(pairs.scores, place, pairs.between).tolist()):
         on = pairs.where(place == cell)
@@ -294,7 +294,7 @@ def grid_means(trainings: Trainings, *, same: bool = False) -> pd.DataFrame:
             low, high = jackknife(adjusted, without[:, cell], freedom=recipes - 1)
         row = {"one": cells[0, cell], "other": cells[1, cell], "mean": on.scores.mean()}
         row |= {"adjusted": adjusted, "low": low, "high": high}
-        rows.append({**row, "trainings": len(among), "recipes": recipes, "pairs": len(on.scores)})
+        rows.append(row | {"trainings": len(among), "recipes": recipes, "pairs": len(on.scores)})
     return pd.DataFrame(rows)
 
 

@@ -1,11 +1,11 @@
-"""How far alignments lie above chance, how sure they are, and how far they could come: nulls and
-intervals for each row, the ceilings of two seeds and of noise."""
+"""Nulls, intervals and ceilings of alignments, row by row."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -46,10 +46,8 @@ AT_ONCE = 10  # permutations, about, between two reports
 def add_nulls(
     table: pd.DataFrame, question: Alignment, study: Study, report: Progress | None
 ) -> pd.DataFrame:
-    """Add null_mean, null_sd, threshold, p, calibrated and p_adjusted to a table of alignments.
-
-    The permutations of y's stimuli are shared by all layers and models. Raises MetricError for too
-    few of them.
+    """Add null_mean, null_sd, threshold, p, calibrated and p_adjusted to a table of alignments. All
+    layers and models share the permutations of y's stimuli.
     """
     if table.empty:
         return table
@@ -63,14 +61,40 @@ def add_intervals(
     table: pd.DataFrame, question: Alignment, study: Study, report: Progress | None
 ) -> pd.DataFrame:
     """Add low and high, the 95% interval of the score of the chosen layers, to a table of
-    alignments.
+    alignments: that of common neighbors if the metric is a share of them, else of random halves.
     """
     if table.empty:
         return table
-    low, high, why = _intervals(table, question, study, report)
-    reasons = zip(table["reason"], why, strict=True)
-    joined = ["; ".join(filter(None, reason)) for reason in reasons]
-    return table.assign(low=low, high=high, reason=joined)
+    comparison, k = question.comparison, question.comparison.settings.get("k", 0)
+    near = METRICS[comparison.metric].share is not None
+    few = ""
+    # then lists in a half have no next neighbor, to move up where one is left out
+    if near and halved(k) >= study.size // 2 - 1:
+        few = f"no interval: {study.size} stimuli are too few for k = {k}; choose a smaller k"
+    depth = depth_for_halves(k, study.size) if near else 0
+    scored = table[table["score"].notna()]
+    chosen = {} if few else _chosen(study, scored, comparison, depth=depth)
+    interval = _of_neighbors if near else _of_halves
+
+    def measure(row: Mapping[Hashable, Any]) -> tuple[float, float, str]:
+        if math.isnan(row["score"]) or few:
+            return math.nan, math.nan, "" if math.isnan(row["score"]) else few
+        x, y = (chosen[row[f"model_{side}"], row[f"layer_{side}"]] for side in ("x", "y"))
+        try:
+            low, high = map(float, interval(x, y, row["score"], question))
+        except MetricError as error:
+            return math.nan, math.nan, f"no interval: {error}"
+        none = "no interval: some half of the stimuli has no score"
+        return low, high, none if math.isnan(low) else ""
+
+    rows = []
+    for row in table.to_dict("records"):
+        low, high, why = measure(row)
+        rows.append((low, high, "; ".join(filter(None, (row["reason"], why)))))
+        if report:
+            report(len(rows), len(table), "intervals")
+    named = pd.DataFrame(rows, columns=["low", "high", "reason"], index=table.index)
+    return table.assign(**named)
 
 
 def check_resampling(question: Alignment) -> None:
@@ -120,46 +144,11 @@ def _calibrated(question: Alignment, study: Study, report: Progress | None) -> p
     return pairs.join(calibrate(observed[0], null, spec=comparison.spec))
 
 
-def _intervals(
-    table: pd.DataFrame, question: Alignment, study: Study, report: Progress | None
-) -> tuple[list[float], list[float], list[str]]:
-    """Return low, high and why they are NaN, for each row; a row without a score has its own
-    reason. The interval is that of common neighbors if the metric is a share of them, else that of
-    random halves.
-    """
-    comparison, k = question.comparison, question.comparison.settings.get("k", 0)
-    near = METRICS[comparison.metric].share is not None
-    # then lists in a half have no next neighbor, to move up where one is left out
-    if near and halved(k) >= study.size // 2 - 1:
-        nowhere = [math.nan] * len(table)
-        few = f"no interval: {study.size} stimuli are too few for k = {k}; choose a smaller k"
-        return nowhere, nowhere, ["" if math.isnan(score) else few for score in table["score"]]
-    depth = depth_for_halves(k, study.size) if near else 0
-    chosen = _chosen(study, table[table["score"].notna()], comparison, depth=depth)
-    intervals = []
-    for row in table.to_dict("records"):
-        low, high, why = math.nan, math.nan, ""
-        if not math.isnan(row["score"]):
-            x, y = (chosen[row[f"model_{side}"], row[f"layer_{side}"]] for side in ("x", "y"))
-            interval = _of_neighbors if near else _of_halves
-            try:
-                low, high = map(float, interval(x, y, row["score"], question))
-                if math.isnan(low):
-                    why = "no interval: some half of the stimuli has no score"
-            except MetricError as error:
-                why = f"no interval: {error}"
-        intervals.append((low, high, why))
-        if report:
-            report(len(intervals), len(table), "intervals")
-    lows, highs, reasons = map(list, zip(*intervals, strict=True))
-    return lows, highs, reasons
-
-
 def _chosen(
     study: Study, table: pd.DataFrame, comparison: Comparison, *, depth: int
 ) -> dict[tuple[str, int], np.ndarray]:
-    """Read the layers that a table's scores are of, each model once: so many neighbors, or if depth
-    is 0 the vectors.
+    """Read the layers that a table's scores are of: so many neighbors, or the vectors if depth is
+    0.
     """
     concatenated = comparison.read_layers().concatenated
     places = {
@@ -227,38 +216,24 @@ UNKNOWN = "no ceiling: of one of the two, no recipe of its modality was trained 
 BELOW = "no share: the ceiling is not above chance"
 
 
-def replicates_of(question: Alignment) -> Replicates | None:
-    """Return the question whose answer gives the ceiling; None for single pairs of layers, which
-    name one layer of either side: among models of one set there are no sides.
+def add_shares(table: pd.DataFrame, question: Alignment, study: Study) -> pd.DataFrame:
+    """Add ceiling, the alignment of two seeds of one recipe, and share to a table of alignments, if
+    any pair has a ceiling; not for pairs of layers, of which a ceiling has no sides.
     """
     comparison = question.comparison
-    if comparison.layers == ALL or comparison.read_layers().pair is not None:
-        return None
-    return Replicates(question.scope, (), comparison)
-
-
-def add_shares(table: pd.DataFrame, question: Alignment, study: Study) -> pd.DataFrame:
-    """Add ceiling and share to a table of alignments, where any pair has a ceiling; see `shares`.
-
-    The ceiling is the mean alignment of two seeds of one recipe, across modalities the geometric
-    mean of both. reason also says why either is NaN.
-    """
-    replicates = replicates_of(question)
-    if replicates is None or table.empty:
+    if table.empty or comparison.layers == ALL or comparison.read_layers().pair is not None:
         return table
-    seeds, modality = ask(replicates, study), study.models().set_index("model")["modality"]
+    seeds = ask(Replicates(question.scope, (), comparison), study)
+    modality = study.models().set_index("model")["modality"]
     kinds = list(zip(table["model_x"].map(modality), table["model_y"].map(modality), strict=True))
     levels = {kind: ceiling_between(seeds, *kind) for kind in set(kinds)}
     if np.isnan(list(levels.values())).all():
         return table
-    return shares(table.assign(ceiling=[levels[kind] for kind in kinds]), question.comparison.spec)
+    return shares(table.assign(ceiling=[levels[kind] for kind in kinds]), comparison.spec)
 
 
 def shares(table: pd.DataFrame, spec: MetricSpec) -> pd.DataFrame:
-    """Add share = (score − chance) / (ceiling − chance): 0 is chance, 1 the ceiling.
-
-    NaN if one of these is, and if the ceiling is not beyond chance.
-    """
+    """Add share = (score − chance) / (ceiling − chance), NaN for a ceiling not beyond chance."""
     way = table["ceiling"] - table["chance"]
     above = way > 0 if spec.higher_is_more_aligned else way < 0
     share = ((table["score"] - table["chance"]) / way).where(above)
@@ -272,9 +247,7 @@ CONCATENATED = "no noise ceiling of all layers side by side"
 
 
 def add_noise(table: pd.DataFrame, question: Alignment, study: Study) -> pd.DataFrame:
-    """Add noise_ceiling to a table of alignments, where any model was measured several times: what
-    an otherwise perfect pair reaches; see `core.study.noise`. reason also says why it is NaN.
-    """
+    """Add noise_ceiling to a table of alignments, if any model was measured several times."""
     names = {*table["model_x"], *table["model_y"]}
     noisy = {
         name: held_noise(study, name, question.comparison)

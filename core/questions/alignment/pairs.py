@@ -1,4 +1,4 @@
-"""Which two models, and which layer of each, are meant where a pair leaves them out."""
+"""Which two models, and which layer of each, are meant if a pair leaves them out."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ from core.study.study import Study
 
 
 def complete_pair(pair: LayerPair, scope: Scope, study: Study, *, k: int) -> LayerPair:
-    """Name the models and layers that are left out: those that agree most by mutual k-NN.
-
-    Raises MetricError for a layer that is not there and where no two models are.
-    """
+    """Name the models and layers that are left out: the most aligned ones by mutual k-NN."""
     if not (pair.x and pair.y):
         models = study.models()
         counted = without_variants(models[~models["copy"]])
         first, second = best_models(scope, study, counted, k=k)
         pair = replace(pair, x=pair.x or first, y=pair.y or second)
     for name, layer in ((pair.x, pair.layer_x), (pair.y, pair.layer_y)):
-        _check_layer(study, name, layer)
+        count = len(study.entry(name).dims)
+        if layer is not None and layer >= count:
+            raise MetricError(f"expected a layer of {name} from 0 to {count - 1}; got {layer}")
     if pair.layer_x is None or pair.layer_y is None:
         best_x, best_y = best_layers(scope, study, pair.x, pair.y, k=k)
         x = best_x if pair.layer_x is None else pair.layer_x
@@ -37,10 +36,9 @@ def complete_pair(pair: LayerPair, scope: Scope, study: Study, *, k: int) -> Lay
 
 
 def best_models(scope: Scope, study: Study, models: pd.DataFrame, *, k: int) -> tuple[str, str]:
-    """Return the best-aligned language and vision model, the largest of two kinds where one of both
-    is missing.
+    """Return the best-aligned language and vision model, the two largest if one of both is missing.
 
-    models: as `core.study.models.describe` gives them. Raises MetricError for fewer than two.
+    models: of `core.study.models.describe`.
     """
     if len(models) < 2:
         raise MetricError(f"expected two models to compare; got {len(models)}: embed another one")
@@ -70,9 +68,3 @@ def _aligned(
 ) -> pd.DataFrame:
     usual = Comparison.of("mutual_knn", {"k": k})
     return ask(Alignment(scope, tuple(x), tuple(y), axis="", comparison=usual), study)
-
-
-def _check_layer(study: Study, name: str, layer: int | None) -> None:
-    count = len(study.entry(name).dims)
-    if layer is not None and layer >= count:
-        raise MetricError(f"expected a layer of {name} from 0 to {count - 1}; got {layer}")

@@ -15,12 +15,10 @@ from core.study.layers import score_matrix
 
 @dataclass(frozen=True)
 class Distances:
-    """Distances between models, by name.
+    """Distances between models, by sorted name.
 
-    names: sorted, so that no answer depends on the order in which models were given. matrix:
-    symmetric, 0 on the diagonal. floor: the score that took the place of every score not above 0,
-    NaN where there was none; floored: where it did. left_out: the models that have no place among
-    the others, each with the reason.
+    matrix: symmetric, 0 on the diagonal. floor: the score that replaced every score not above 0,
+    NaN if there was none; floored: where it did. left_out: models with the reason.
     """
 
     names: list[str]
@@ -31,16 +29,13 @@ class Distances:
 
 
 def distances(pairs: pd.DataFrame, *, spec: MetricSpec) -> Distances:
-    """Return −log(score) of every two models; a metric that is low where models are aligned is a
+    """Return −log(score) of every two models; a metric that is low if models are aligned is a
     distance itself.
 
-    No logarithm has a score of 0 or less: such a pair is put as far apart as the least aligned pair
-    above 0, the floor, since nothing in the scores says how much farther it is. A score above 1,
-    which one variant of CKNNA can reach, counts as 1. Models without a score with some other are
-    left out, the one that lacks most first, until all that stay have all scores. pairs: model_x,
-    model_y, score, reason; see `core.study.comparing.pair_models`. Range [0, ∞); 0 is full
-    alignment. Raises InputError where no score is above 0. Source: Huh et al. 2024, figure 2
-    (without a floor).
+    A pair without a score above 0 is put as far apart as the least aligned pair above 0, the floor.
+    A score above 1 counts as 1. Models are left out, the one that lacks most scores first, until
+    all that stay have all. pairs: of `core.study.comparing.pair_models`. Range [0, ∞). Raises
+    InputError if no score is above 0. Source: Huh et al. 2024, figure 2 (without a floor).
     """
     names = sorted({*pairs["model_x"], *pairs["model_y"]})
     scores = score_matrix(pairs, names)
@@ -73,11 +68,10 @@ def distances(pairs: pd.DataFrame, *, spec: MetricSpec) -> Distances:
 class Clustering:
     """A tree of models.
 
-    order: the models from the first leaf to the last. branches: branch, x, y, four points of a
-    bracket for each of the m − 1 mergers; leaf i of `order` stands at x = i, and y is the mean
-    distance between the two groups that merge. cophenetic: the correlation between the models'
-    distances and the heights at which they merge, in [−1, 1]; 1 is a true tree. NaN for two models
-    and for equal distances.
+    order: the models by leaf. branches: branch, x, y, four points of a bracket for each merger;
+    leaf i is at x = i, y is the mean distance between the two groups. cophenetic: the correlation
+    between the models' distances and the heights at which they merge; NaN for two models and for
+    equal distances.
     """
 
     order: list[str]
@@ -86,11 +80,7 @@ class Clustering:
 
 
 def cluster(apart: Distances) -> Clustering:
-    """Merge the two nearest groups until one is left; the leaves are turned so that neighbors in
-    the order are near (optimal).
-
-    The names' order decides between equals, so the tree does not depend on the order in which
-    models were given. Raises InputError for fewer than two models. Source: Sokal, Michener 1958;
+    """Cluster models by average linkage with leaves in optimal order. Source: Sokal, Michener 1958;
     Bar-Joseph, Gifford, Jaakkola 2001 (order).
     """
     from scipy.cluster import hierarchy  # a third of a second

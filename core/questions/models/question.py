@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, TypeVar
@@ -38,7 +37,7 @@ from core.study.models import basis_of, is_reality, known_kinds, named_kinds, sk
 from core.study.parts import Comparison, Measure
 from core.study.study import Study
 
-LayoutName = Literal["umap", "mds", "tsne"]
+LayoutName = Literal["umap", "mds"]
 Coloring = Literal["group", "family", "rank", "parameters", "step"]
 NEAREST = ("nearest_1", "nearest_2", "nearest_3")
 FAIR_STRESS, POOR_STRESS = 0.1, 0.2  # Kruskal 1964: 10% is fair, 20% poor
@@ -89,11 +88,7 @@ def completed(question: Q, study: Study) -> Q:
 
 @dataclass(frozen=True)
 class ModelLayout(StudyQuestion):
-    """Where does a layout place the models?
-
-    The slow step of `ModelMap`, kept by itself: a model's description may change with the models
-    around it, its place does not.
-    """
+    """Where does a layout place the models? The slow step of `ModelMap`, kept alone."""
 
     command = "models layout"
     version = 2
@@ -102,7 +97,7 @@ class ModelLayout(StudyQuestion):
     roster: Roster = part(Roster)
     comparison: Comparison = part(Comparison)
     layout: LayoutName = option("umap", help="how distances are drawn in a plane")
-    seed: int = seed_option("seed of UMAP and t-SNE")
+    seed: int = seed_option("seed of UMAP")
 
     def complete(self, study: Study) -> ModelLayout:
         question = completed(self, study)
@@ -111,8 +106,7 @@ class ModelLayout(StudyQuestion):
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
         """Place models in a plane by −log(alignment): those that have a place by name, then those
-        left out. Of equally near models those whose distance is no floor come first, then the first
-        by name.
+        left out.
         """
         pairs = ask(ModelPairs(self.scope, self.roster, self.comparison), study, report)
         apart = distances(pairs, spec=self.comparison.spec)
@@ -176,7 +170,7 @@ class ModelMap(StudyQuestion):
     comparison: Comparison = part(Comparison)
     layout: LayoutName = option("umap", label="Map", help="how distances are drawn in a plane")
     color: Coloring = option("group", label="Color", help="what colors stand for in the figure")
-    seed: int = seed_option("seed of UMAP and t-SNE")
+    seed: int = seed_option("seed of UMAP")
 
     def complete(self, study: Study) -> ModelMap:
         return completed(self, study)
@@ -205,8 +199,8 @@ class ModelMap(StudyQuestion):
         return Answer(table, map_findings(table))
 
     def plot(self, table: pd.DataFrame) -> Plot:
-        """Draw a dot per model; a line joins those of one training in the order of their steps. A
-        column `named` says which have their title next to them, reality has it anyway.
+        """Draw a dot per model, and a line per training. named: which have their title next to
+        them.
         """
         placed = table[table["reason"] == ""].sort_values(["modality", "group", "run", "step"])
         sizes = SHRUNK * mark_sizes(placed["parameters"])
@@ -215,11 +209,24 @@ class ModelMap(StudyQuestion):
         placed = placed.assign(
             size=sizes.mask(is_reality(placed), STAR), named=named | is_reality(placed)
         )
-        dots = Dots("x", "y", size="size", modality="modality", card=CARD, ids="{model}")
-        dots = replace(dots, select=("model",))
-        steps = placed.sort_values(["run", "step"])
-        runs = Line("x", "y", by="run", color=Fixed("soft"), table=steps, ordered=False)
-        marks: list[Mark] = [replace(runs, opacity=0.5, width=1)]
+        dots = Dots(
+            *("x", "y"),
+            size="size",
+            modality="modality",
+            card=CARD,
+            ids="{model}",
+            select=("model",),
+        )
+        runs = Line(
+            *("x", "y"),
+            by="run",
+            color=Fixed("soft"),
+            table=placed.sort_values(["run", "step"]),
+            ordered=False,
+            opacity=0.5,
+            width=1,
+        )
+        marks: list[Mark] = [runs]
         if self.color in SCALES:
             column = placed[self.color]
             known = column.notna() & ((column > 0) | (self.color == "rank"))
@@ -232,19 +239,11 @@ class ModelMap(StudyQuestion):
         else:
             marks.append(replace(dots, color=self.color))
         marks.append(Text("x", "y", "{title}<br> ", rows="named", size=12, side="top center"))
-        if self.layout == "mds" and (width := float(np.ptp(placed[["x", "y"]], axis=0).max())):
-            high = self.comparison.spec.higher_is_more_aligned
-            length, left = 10.0 ** math.floor(math.log10(width / 2)), placed["x"].min()
-            bar = pd.DataFrame({"x": [left, left + length], "length": length})
-            bar["y"] = placed["y"].min() - 0.08 * width
-            bar["distance"] = "−log(alignment)" if high else "the metric"
-            end = "{distance} {length:g}"
-            marks.append(Line("x", "y", table=bar, color=Fixed("soft"), width=3, ends=end))
         return Plot(
             "Map of models",
             tuple(marks),
             x=Axis(bare=True),
-            y=Axis(bare=True, equal=True),  # a place means nothing: maps may be turned and mirrored
+            y=Axis(bare=True, equal=True),  # maps may be rotated and mirrored
             height=560,
             empty="No model has a place on the map.",
         ).over(placed)
@@ -268,9 +267,7 @@ def skill_texts(competence: pd.DataFrame, solved: pd.DataFrame) -> dict[str, str
 
 
 def map_findings(table: pd.DataFrame) -> list[Finding]:
-    """Return how often a model's nearest model, the most aligned one, is of its own kind, and how
-    far to trust the map. Chance: another model taken at random.
-    """
+    """Return how often the most aligned model is of the same kind, and how far to trust the map."""
     placed = table[(table["reason"] == "") & (table["nearest_1"] != "")]
     found = []
     for column, name in KINDS if len(placed) > 1 else ():
@@ -281,14 +278,14 @@ def map_findings(table: pd.DataFrame) -> list[Finding]:
         counts, n = own.value_counts(), len(placed)
         chance = float((counts * (counts - 1)).sum() / (n * (n - 1)))
         same = float((own == placed["nearest_1"].map(kind)).mean())
-        claim, note = f"The most aligned model has the same {name}", f"Chance {chance:.0%}."
-        found.append(Finding(claim, same, unit="%", n=n, note=note))
+        claim = f"Share of models closest to one of the same {name}"
+        found.append(Finding(claim, same, unit="%", n=n, note=f"By chance {chance:.0%}."))
     row = table.iloc[0]
     stress, trust = float(row["stress"]), float(row["trustworthiness"])
     if np.isnan(stress):
         worth = "all points coincide"
     elif stress <= FAIR_STRESS:
-        worth = "distances can be read off the map"
+        worth = "distances can be read"
     else:
         worth = (
             f"read clusters{', not distances' if stress > POOR_STRESS else ' and rough distances'}"
@@ -332,28 +329,26 @@ class ModelTable(StudyQuestion):
 
     def complete(self, study: Study) -> ModelTable:
         question = completed(self, study)
-        return replace(question, targets=_targets(question.targets, question.roster, study))
+        members = members_of(question.targets.names, _described(question.roster, study))
+        return replace(question, targets=Targets(tuple(members)))
 
     def is_kept(self) -> bool:
-        return False
-
-    @property
-    def profiles(self) -> ModelProfiles:
-        """Return the question about layers."""
-        of = self.comparison
-        measure = Measure(of.metric, of.k, of.parameters)
-        return ModelProfiles(self.scope, self.roster, measure, self.targets)
+        return self.by == "layer"
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        """Return a row per model with a column per target, by its name: the mean alignment with the
-        models of the target; or the answer of `ModelProfiles`.
+        """Return a row per model with a column per target, by its name: the mean alignment with its
+        models; or per layer and target, with the best-aligned layers of its models.
         """
-        if self.by == "layer":
-            return Answer(ask(self.profiles, study, report))
         models = _described(self.roster, study)
+        members = members_of(self.targets.names, models)
+        if self.by == "layer":
+            others = list(dict.fromkeys(name for names in members.values() for name in names))
+            of = self.comparison
+            measure = Measure(of.metric, of.k, of.parameters)
+            scores = profiles(study, self.roster.names, others, measure)
+            return Answer(mean_over_targets(scores, models, members, by=["model", "layer"]))
         pairs = ask(ModelPairs(self.scope, self.roster, self.comparison), study, report)
         solved = ask(TasksSolved(self.scope), study, report).set_index("model")["solved"]
-        members = members_of(self.targets.names, models)
         scores = standings(pairs, models, members).pivot(
             index="model", columns="target", values="score"
         )
@@ -386,37 +381,6 @@ class ModelTable(StudyQuestion):
                 )
             )
         return found
-
-
-@dataclass(frozen=True)
-class ModelProfiles(StudyQuestion):
-    """In which layers is each model aligned with others?"""
-
-    command = "models profiles"
-    version = 2
-    listed = False  # models table --by layer
-
-    roster: Roster = part(Roster)
-    measure: Measure = part(Measure)
-    targets: Targets = part(Targets)
-
-    def complete(self, study: Study) -> ModelProfiles:
-        roster = self.roster.complete(study)
-        return replace(self, roster=roster, targets=_targets(self.targets, roster, study))
-
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        """Return model, layer (from 0), target, score: the mean over the target's models of the
-        score with their best-aligned layer, and models: how many those are.
-        """
-        models = _described(self.roster, study)
-        members = members_of(self.targets.names, models)
-        others = list(dict.fromkeys(name for names in members.values() for name in names))
-        scores = profiles(study, self.roster.names, others, self.measure)
-        return Answer(mean_over_targets(scores, models, members, by=["model", "layer"]))
-
-
-def _targets(targets: Targets, roster: Roster, study: Study) -> Targets:
-    return Targets(tuple(members_of(targets.names, _described(roster, study))))
 
 
 def _described(roster: Roster, study: Study) -> pd.DataFrame:

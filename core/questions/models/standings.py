@@ -1,6 +1,4 @@
-"""How aligned each model is with reality, with vision models, with language models, or with any one
-model.
-"""
+"""How aligned each model is with groups of models, or with any one."""
 
 from __future__ import annotations
 
@@ -11,7 +9,6 @@ import pandas as pd
 
 from core.encoders.encoder import REALITY
 from core.errors import InputError, UnknownNameError
-from core.metrics.spec import MetricSpec
 from core.modalities import find_modality, known_first
 from core.study.comparing import layer_scores
 from core.study.models import is_measured, usual
@@ -24,8 +21,8 @@ Members = Mapping[str, Sequence[str]]  # the models of each target, by its name
 
 
 def groups_of(models: pd.DataFrame) -> dict[str, list[str]]:
-    """Return the groups that models are compared with, by name: reality where it is known, and the
-    trained models of each modality that has any; also brains and people. models: of `describe`.
+    """Return the groups that models are compared with, by name: reality if it is known, and the
+    trained models of each modality, brains and people. models: of `describe`.
     """
     counted = pd.concat([usual(models), models[is_measured(models)]])
     groups = {REALITY: list(counted.loc[counted["model"] == REALITY, "model"])}
@@ -37,9 +34,7 @@ def groups_of(models: pd.DataFrame) -> dict[str, list[str]]:
 
 
 def members_of(names: Sequence[str], models: pd.DataFrame) -> Members:
-    """Return the models of these targets, of all groups where none is named; raises
-    UnknownNameError, and InputError where there is no group.
-    """
+    """Return the models of these targets, of all groups if none is named."""
     groups = groups_of(models)
     every = groups | {name: [name] for name in models["model"] if name not in groups}
     if unknown := [name for name in names if name not in every]:
@@ -50,11 +45,7 @@ def members_of(names: Sequence[str], models: pd.DataFrame) -> Members:
 
 
 def standings(pairs: pd.DataFrame, models: pd.DataFrame, members: Members) -> pd.DataFrame:
-    """Return a row per model and target that it has a score with: model, target, score, models; see
-    `mean_over_targets`.
-
-    pairs: model_x, model_y, score, each pair once. models: of `describe`.
-    """
+    """Return `mean_over_targets` by model. pairs: model_x, model_y, score, each pair once."""
     turned = pairs.rename(columns={"model_x": "other", "model_y": "model"})
     both = pd.concat([pairs.rename(columns={"model_x": "model", "model_y": "other"}), turned])
     return mean_over_targets(both, models, members, by=["model"])
@@ -89,19 +80,13 @@ def profiles(
     """Return a row per layer of each model and other model: model, other, layer, score with the
     best-aligned layer of the other, NaN where no layer of it can be compared.
     """
-    scores = layer_scores(study, names, others, measure)
-    spec = measure.spec
+    best = np.fmax if measure.toward > 0 else np.fmin  # both pass over NaN
     rows = [
-        (x, y, layer, score)
-        for (x, y), values in scores.items()
-        for layer, score in enumerate(_best(values, spec))
+        (x, y, layer, float(score))
+        for (x, y), values in layer_scores(study, names, others, measure).items()
+        for layer, score in enumerate(best.reduce(values, axis=1))
     ]
     return pd.DataFrame(rows, columns=["model", "other", "layer", "score"])
-
-
-def _best(values: np.ndarray, spec: MetricSpec) -> list[float]:
-    best = np.fmax if spec.higher_is_more_aligned else np.fmin  # both pass over NaN
-    return [float(score) for score in best.reduce(values, axis=1)]
 
 
 def nearest_to(pairs: pd.DataFrame, name: str, *, high: bool, count: int) -> pd.DataFrame:

@@ -73,7 +73,7 @@ def show(at: Place) -> None:
         balance = queries.recall(at, ModelBalance(at.scope))
         if balance is not None:
             rows = rows.assign(balance=rows["model"].map(median(balance)))
-    layers = queries.ask(at, question.profiles)
+    layers = queries.ask(at, replace(question, by="layer"))
     mine = layers[layers["target"] == target].sort_values("layer")
     rows["lines"] = rows["model"].map(mine.groupby("model")["score"].agg(list))
     _draw(at, rows, targets, titles.get(target, target))

@@ -24,7 +24,7 @@ from pages._shared.queries import Place
 Q = TypeVar("Q", ModelMap, ModelPairs, ModelTable)
 
 MOST = 150  # models whose names can be read next to the tree
-LAYOUTS = {"umap": "UMAP", "mds": "MDS", "tsne": "t-SNE"}
+LAYOUTS = {"umap": "UMAP", "mds": "MDS"}
 COLORS = {
     "group": "Objective",
     "family": "Family",
@@ -38,17 +38,16 @@ LOOKS = {
     "variants": Look(help="Adds other seeds, and models that vary one setting. Off by default."),
     "world": Look(help="Adds the known factors of the scenes as a model. On by default."),
     "measured": Look(help="Adds brains and people. Off by default."),
-    "seed": Look(help="Seed of UMAP and t-SNE (default 0). Change it to see what is stable."),
+    "seed": Look(help="Seed of UMAP (default 0). Change it to see what is stable."),
     "layout": Look(
         labels=LAYOUTS,
-        help="UMAP (default) and t-SNE show groups. MDS keeps distances as well as a plane can.",
+        help="UMAP (default) shows groups. MDS keeps distances as well as a plane can.",
     ),
     "color": Look(labels=COLORS, help="What colors stand for (default: objective or family)."),
 }
-CLUSTERS = """Each point is a model; larger points have more parameters, lines join checkpoints
-of one training. Read groups, not distances. Click points to select models."""
-DISTANCES = """Each point is a model; larger points have more parameters, lines join checkpoints
-of one training. The gray bar gives the scale of distances. Click points to select models."""
+CAPTION = """Each point is a model (■ vision, ● language); larger points have more parameters, lines
+join checkpoints of one training. {read} Click points to select models."""
+READ = {"umap": "Read groups, not distances.", "mds": "Close points are aligned models."}
 MAPPED = """Distance is −log(alignment), or the metric itself if it is one. A pair without
 alignment above 0 is drawn at the least alignment above 0. The map may be rotated or mirrored;
 hollow points have no value of the color."""
@@ -97,7 +96,7 @@ def show_map(at: Place) -> None:
         question,
         key="model-map",
         plot=question.plot(named),
-        caption=DISTANCES if question.layout == "mds" else CLUSTERS,
+        caption=CAPTION.format(read=READ[question.layout]),
         methods=MAPPED,
         models=True,
     )

@@ -11,55 +11,46 @@ import pytest
 from core.cli import main
 from core.errors import UnknownNameError
 from core.questions.asking import answer, ask
-from core.questions.modalities import Meeting, Modalities, rows_of
+from core.questions.modalities import Modalities, meet
 from core.store import Store
 from core.study.parts import Comparison, Scope
 from core.study.study import Study
 from tests.pages.world import PaintedDataset, build
 
-SIZES = {"XS": 1.0, "S": 2.0}
-FRESH = pd.DataFrame({"score": [0.1, 0.14], "size_one": ["S", "XS"], "size_other": ["S", "S"]})
-
 
 def side(modality: str, *names: str) -> pd.DataFrame:
-    """Return trainings; of `a-s#1`, the recipe is a-s and the size S."""
+    """Return trainings; of `a-s#1`, the recipe is a-s."""
     recipes = [name.partition("#")[0] for name in names]
-    sizes = [recipe.rpartition("-")[2].upper() for recipe in recipes]
     return pd.DataFrame(
         {
             "model": names,
             "modality": modality,
             "recipe": recipes,
             "line": [recipe.rpartition("-")[0] for recipe in recipes],
-            "size": sizes,
-            "parameters": [SIZES.get(size, np.nan) for size in sizes],
         }
     )
 
 
-def meeting(one: pd.DataFrame, other: pd.DataFrame, scores: np.ndarray, **more) -> Meeting:
+def met(one: pd.DataFrame, other: pd.DataFrame, scores: np.ndarray, **more) -> dict:
     matrix = pd.DataFrame(scores, index=one["model"], columns=other["model"])
-    shuffled = matrix * np.nan
-    shuffled.iloc[0, 0] = 0.1
-    shuffled.iloc[-1, -1] = 0.1
-    return Meeting(one, other, matrix, shuffled, FRESH, 0.5, **more)
+    return meet(one, other, matrix, chance=0.1, untrained=0.12, ceiling=0.5, **more)
 
 
 def test_means_are_over_lines_of_which_a_test_takes_three():
     notes = side("music", "m-s", "m-s#1", "n-s", "o-s")
     vision = side("vision", "a-s", "a-xs", "b-s", "c-s")
     scores = np.array([[0.2, 0.4, 0.3, 0.6], [0.4, 0.6, 0.5, 0.8]])[[0, 1, 0, 1]]
-    whole, small = rows_of(meeting(notes, vision, scores))
+    whole = met(notes, vision, scores)
     assert whole["mean"] == pytest.approx(0.5)  # of 0.5, 0.4 and 0.6
     assert whole["share"] == pytest.approx((whole["mean"] - 0.1) / (0.5 - 0.1))
-    assert (whole["models_one"], whole["models_other"], whole["chance"]) == (4, 4, 0.1)
+    assert (whole["models_one"], whole["models_other"]) == (4, 4)
     assert whole["low"] < whole["mean"] < whole["high"]
-    assert whole["untrained"] == pytest.approx(0.12)
     assert whole["p"] < whole["p_untrained"] < 1
-    assert small["models_other"] == 3
-    few = next(rows_of(meeting(notes[:3], vision, scores[:3])))
+    few = met(notes[:3], vision, scores[:3])
     assert few["reason"].endswith("here 2: m, n")
     assert np.isnan([few[name] for name in ("low", "p", "p_untrained")]).all()
+    alone = met(notes, side("world", "reality"), scores[:, :1], fixed=True)
+    assert alone["mean"] == pytest.approx((0.3 + 0.2 + 0.4) / 3)
 
 
 @pytest.mark.parametrize("worlds", [20, pytest.param(400, marks=pytest.mark.slow)])
@@ -72,23 +63,8 @@ def test_sizes_of_three_families_are_seldom_taken_for_a_meeting_where_there_is_n
     sure = 0
     for _ in range(worlds):
         one, other = (np.repeat(rng.normal(size=3), 4) + 0.1 * rng.normal(size=12) for _ in "xy")
-        sure += next(rows_of(meeting(*sides, 0.1 + one[:, None] + other)))["p"] < 0.05
+        sure += met(*sides, 0.1 + one[:, None] + other)["p"] < 0.05
     assert sure / worlds <= (0.2 if worlds == 20 else 0.07)
-
-
-def test_sizes_are_compared_with_their_like_in_order():
-    notes, words = side("music", "n-s", "n-xs"), side("language", "w-xs", "w-xs#1", "w-m")
-    rows = list(rows_of(meeting(notes, words, np.arange(6.0).reshape(2, 3))))
-    assert [row["size"] for row in rows] == ["all", "XS"]
-    assert rows[1]["mean"] == 3.5
-    assert rows[1]["reason"].endswith("here 1: n")
-    real = side("world", "reality")
-    alone = meeting(notes, real, np.array([[0.3], [0.2]]), fixed=True)
-    assert [(row["size"], row["mean"]) for row in rows_of(alone)] == [
-        ("all", 0.25),
-        ("XS", 0.2),
-        ("S", 0.3),
-    ]
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +92,7 @@ def test_every_two_modalities_and_each_with_reality(store):
     study, question = Study(Store(store), "cave"), Modalities(Scope(), comparison=Comparison(k=5))
     table = ask(question, study)
     assert list(table) == list(Modalities.columns)
-    whole = table[table["size"] == "all"].set_index(["one", "other"])
+    whole = table.set_index(["one", "other"])
     kinds = ("vision", "language", "music")
     assert list(whole.index) == [
         ("vision", "language"),

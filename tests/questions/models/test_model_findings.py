@@ -42,7 +42,7 @@ def found(**changed: object) -> dict[str, Finding]:
 
 @pytest.mark.parametrize(
     ("value", "said"),
-    [(0.1, "can be read off"), (0.15, "rough"), (0.3, "not distances"), (np.nan, "coincide")],
+    [(0.1, "can be read"), (0.15, "rough"), (0.3, "not distances"), (np.nan, "coincide")],
 )
 def test_stress_and_trust_say_what_the_map_is_worth(value, said):
     stress = found(stress=value)["Stress of the map"]
@@ -62,7 +62,7 @@ def test_the_nearest_models_are_counted_by_kind_beside_chance():
     # other one: 4 of 12, and 2 of 12
     modality, group, _ = map_findings(mapped())
     assert [one.value for one in (modality, group)] == [0.75, 0.25]
-    assert [one.note for one in (modality, group)] == ["Chance 33%.", "Chance 17%."]
+    assert [one.note for one in (modality, group)] == ["By chance 33%.", "By chance 17%."]
     assert modality.n == 4
 
 

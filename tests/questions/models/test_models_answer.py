@@ -158,13 +158,11 @@ def test_a_layer_that_is_refused_says_so(study, names):
     assert pair_models(study, [names[0], HALF], layers="last")["reason"].tolist() == [""]
 
 
-@pytest.mark.parametrize("layout", ["mds", "tsne"])
-def test_the_map_is_the_same_for_any_order_of_the_models(root, names, layout, monkeypatch):
+def test_the_map_is_the_same_for_any_order_of_the_models(root, names, monkeypatch):
     monkeypatch.setattr(asking, "_fresh_answer", lambda *_: None)
     orders = (names, names[::-1], [*names[5:], *names[:5]])
     tables = [
-        map_models(Study(Store(root), "cave"), order, layout=layout, k=5, seed=1)
-        for order in orders
+        map_models(Study(Store(root), "cave"), order, layout="mds", k=5, seed=1) for order in orders
     ]
     for table in tables[1:]:
         pd.testing.assert_frame_equal(table, tables[0])

@@ -9,7 +9,7 @@ import pytest
 from core.errors import InputError, UnknownNameError
 from core.questions.asking import answer, ask
 from core.questions.models.pairs import ModelPairs
-from core.questions.models.question import ModelProfiles, ModelTable, Targets
+from core.questions.models.question import ModelTable, Targets
 from core.questions.models.standings import groups_of, members_of, nearest_to, standings
 from core.store import Store
 from core.study.comparing import layer_scores
@@ -116,11 +116,11 @@ def test_its_findings_name_both_ends(study):
 
 
 def test_a_profile_is_the_mean_of_the_best_layers_of_each_model(study):
-    measure = Measure(k=5)
-    question = ModelProfiles(measure=measure, targets=Targets(("vision models",)))
+    targets = Targets(("vision models",))
+    question = ModelTable(comparison=Comparison(k=5), targets=targets, by="layer")
     table = ask(question, study)
     vision = groups_of(study.models())["vision models"]
-    scores = layer_scores(study, ["gpt-2-s"], vision, measure)
+    scores = layer_scores(study, ["gpt-2-s"], vision, Measure(k=5))
     expected = np.mean([values.max(axis=1) for values in scores.values()], axis=0)
     mine = table[table["model"] == "gpt-2-s"].sort_values("layer")
     np.testing.assert_allclose(mine["score"], expected)
