@@ -392,7 +392,7 @@ def _sides(scores: Float64[np.ndarray, "s x y"], x: Setups, y: Setups) -> tuple[
     with np.errstate(invalid="ignore"):  # a setup without any score has no mean
         means = filled.sum(2) / there.sum(2), filled.sum(1) / there.sum(1)
 
-    def side(of: Setups, means: Float64[np.ndarray, "s n"]) -> Side:
+    def side(of: Setups, means: Float64[np.ndarray, "s every"]) -> Side:
         known = np.isfinite(of.ranks) & np.isfinite(means).all(axis=0)
         groups: Numbers = np.unique(of.groups[known], return_inverse=True)[1].astype(np.int64)
         return Side(of.ranks[known], means[:, known], groups)

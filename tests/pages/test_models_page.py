@@ -32,7 +32,7 @@ def test_it_draws_the_map_and_the_tree_and_says_how_far_they_can_be_believed(on_
     assert not app.exception
     assert charts(app) == ["model-map"]
     assert "Stress of the map (0." in texts(app)
-    assert "The most aligned model has the same modality (" in texts(app)
+    assert "Share of models closest to one of the same modality (" in texts(app)
     assert any("models map --layout mds --store" in code for code in codes(app))
     pick(app, "tab", "tree").run()
     assert not app.exception

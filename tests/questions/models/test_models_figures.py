@@ -75,14 +75,6 @@ def test_the_hover_card_has_the_nearest_models_escaped():
     assert all("nearest: GPT, &lt;GPT&gt; 0" in one for one in card)
 
 
-def test_a_map_of_distances_has_a_bar_of_a_round_one_as_its_scale():
-    bar = drawn(layout="mds").data  # as wide and as high as 4
-    ends = next(trace for trace in bar if trace.text is not None and "alignment" in trace.text[-1])
-    assert ends.x[1] - ends.x[0] == pytest.approx(1.0)
-    assert ends.y[0] == ends.y[1] < 0
-    assert ends.text[-1] == "−log(alignment) 1"
-
-
 def small_tree(**changed):
     scores = np.array([[np.nan, 0.9, 0.1], [0.9, np.nan, 0.2], [0.1, 0.2, np.nan]])
     branches = pd.DataFrame(
