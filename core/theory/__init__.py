@@ -1,3 +1,1 @@
-"""Worlds in which the hypothesis can be proved, and broken. They know no store: a seed makes
-everything.
-"""
+"""Simulations in which convergence can be proved, and broken. They need no store."""

@@ -1,9 +1,6 @@
-"""Tables of the theory's default runs, which come with the project, so that a page has them at
-once.
+"""Tables of the theory's default runs that come with the project, by recipe.
 
-    python -m core.theory.shipped
-
-makes them again. A table belongs to one recipe: after a version is raised it is no longer found.
+`python -m core.theory.shipped` makes them again.
 """
 
 from __future__ import annotations
@@ -29,15 +26,11 @@ def recall(question: DeepLinear, folder: Path = FOLDER) -> Tables:
     }
 
 
-def ship(question: DeepLinear, folder: Path = FOLDER) -> None:
-    """Simulate a run and write its tables."""
-    digest = recipe_of(question).digest
-    for name, table in question.simulate().items():
-        table.to_parquet(folder / f"{digest}-{name}.parquet", index=False)
-
-
 if __name__ == "__main__":
     for old in FOLDER.glob("*.parquet"):
         old.unlink()
     for preset in PRESETS:
-        ship(DeepLinear(preset))  # type: ignore[arg-type]
+        question = DeepLinear(preset)  # type: ignore[arg-type]
+        digest = recipe_of(question).digest
+        for name, table in question.simulate().items():
+            table.to_parquet(FOLDER / f"{digest}-{name}.parquet", index=False)

@@ -30,8 +30,7 @@ def in_one_thread() -> Iterator[None]:
 def descend(
     weights: Sequence[Matrix], objective: Objective, *, every: int = 25
 ) -> Iterator[list[Matrix]]:
-    """Descend on an objective by L-BFGS with a line search; yield the weights every so many steps
-    until nothing moves.
+    """Minimize an objective by L-BFGS; yield the weights every so many steps until nothing moves.
 
     Raises TrainingError if the objective stops being a number.
     """

@@ -34,18 +34,17 @@ def test_layers_answer_with_a_row_for_each_look_and_matrix(capsys) -> None:
     assert inner["norm"] == pytest.approx(inner["norm_theory"], rel=1e-2)
 
 
-def test_a_sweep_answers_with_rows(capsys) -> None:
-    assert main(["theory", "contrastive", "--of", "widths", "--events", "6", "--json"]) == 0
+def test_contrastive_learners_answer_with_rows(capsys) -> None:
+    assert main(["theory", "contrastive", "--events", "6", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["rows"][-1]["r2"] == pytest.approx(1, abs=1e-3)
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["deep-linear", "--preset", "theorem-1", "--strength", "1"], "theorem-1 has no strength"),
         (["deep-linear", "--rank", "9"], "a rank of 1 … 5, not 9"),
         (["deep-linear", "--preset", "minima", "--rows", "layers"], "minima has no layers"),
-        (["deep-linear", "--step", "0.1", "0.2"], "sgd has one size of steps"),
+        (["deep-linear", "--step", "0.1", "0.2"], "sgd takes at most 1 sizes of steps"),
         (["matrices"], "is now `theory deep-linear --rows layers`"),
         (["symmetry", "--layer", "3"], "network a has 2 hidden layers, not 3"),
         (["contrastive", "--positives", "0.5"], "positives makes no difference here"),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.theory.deep_linear import runs
-from pages._parts.theory import deep_linear
+from core.theory.deep_linear import question, runs
 from tests.pages.seen import charts, said
 
 SMALL = {"inputs": "3", "labels": "3", "rank": "2", "a": "3", "b": "2, 3", "c": "2", "d": "4"}
@@ -17,7 +16,7 @@ def _shorter(monkeypatch) -> None:
     """Train for a moment, and break the theorem in two ways."""
     monkeypatch.setattr(runs, "COUNTS", (0, 50))
     monkeypatch.setattr(runs, "SYMMETRY_STEPS", 50)
-    monkeypatch.setattr(deep_linear, "WAYS", ("saddle", "two-saddles"))
+    monkeypatch.setattr(question, "WAYS", ("saddle", "two-saddles"))
 
 
 @pytest.fixture
@@ -52,7 +51,7 @@ def test_a_link_to_a_breaker_opens_its_row(on_nothing):
     app = on_nothing(preset="saddle", **SMALL)
     assert charts(app) == ["layers", "run-sgd", "over-layers", *ALWAYS, "broken-saddle"]
     assert app.code[-1].value.startswith("platoscope theory deep-linear --preset saddle")
-    assert "at strength 1" in seen(app)
+    assert "At strength 1, the two networks are" in seen(app)
 
 
 def test_steps_of_sgd_are_chosen_if_it_trains_the_networks(on_nothing):

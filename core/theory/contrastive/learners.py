@@ -1,16 +1,7 @@
-"""Contrastive learners with a tied embedding: g(a, b) = ⟨f(a), f(b)⟩, an embedding per event and
-nothing else.
+"""Contrastive learners of one embedding per event, g(a, b) = ⟨f(a), f(b)⟩, on exact expectations.
 
-Two losses, each on exact expectations and on sampled pairs. Negatives come from the marginal P.
-
-    binary NCE  −p E log σ(g(x, x₊)) − (1 − p) E log σ(−g(x, x₋))
-                least at g = K_PMI + log p / (1 − p)
-    InfoNCE     −E log e^{g(x, x₊)/τ} / (e^{g(x, x₊)/τ} + Σₖ e^{g(x, x₋ᵏ)/τ})
-                least at g = τ K_PMI + c, any c
-
-The offset of binary NCE is fixed by p, so that a tied embedding reaches its minimum only if
-K_PMI + log p / (1 − p) is positive semi-definite; InfoNCE takes an offset that makes it so. Source:
-Huh et al. 2024, appendix F.1.
+Binary NCE is least at g = K_PMI + log p / (1 − p), with a share p of positive pairs; InfoNCE at
+g = τ K_PMI + c, any c. Source: Huh et al. 2024, appendix F.1.
 """
 
 from __future__ import annotations
@@ -26,12 +17,10 @@ from jaxtyping import Float64
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from core.errors import InputError, MetricError, TrainingError
-from core.theory.contrastive.kernel import ROUNDING
+from core.errors import InputError, MetricError
+from core.theory.contrastive.world import ROUNDING
 from core.theory.simulation import Matrix, descend
 
-STEPS, BATCH, NEGATIVES = 2_500, 256, 32  # of sampled training; negatives for each positive pair
-_RATE = 0.05  # of Adam at the start; a cosine takes it to 0
 Scalar = Float64[Tensor, ""]
 
 
@@ -76,8 +65,10 @@ class Fit(NamedTuple):
 
 
 def exact_loss(learner: Learner, joint: Matrix) -> Callable[[Matrix], Scalar]:
-    """Return the loss as a function of all products g (N, N). InfoNCE: the limit of many negatives,
-    less their number's log.
+    """Return the loss as a function of all products g (N, N).
+
+    Binary NCE: −p E log σ(g(x, x₊)) − (1 − p) E log σ(−g(x, x₋)). InfoNCE: −E log e^{g(x, x₊)/τ} /
+    Σₖ e^{g(x, x₋ᵏ)/τ} in the limit of many negatives, less their number's log.
     """
     own = joint.sum(1)
     if learner.loss == "nce":
@@ -88,50 +79,22 @@ def exact_loss(learner: Learner, joint: Matrix) -> Callable[[Matrix], Scalar]:
 
 
 def learn(learner: Learner, joint: np.ndarray, *, seed: int = 0) -> Float64[np.ndarray, "n d"]:
-    """Train on exact expectations by L-BFGS until nothing moves, and return the embedding.
-
-    joint: P_coor (N, N). Raises TrainingError if the loss stops being a number.
-    """
+    """Train by L-BFGS until nothing moves, and return the embedding. joint: P_coor (N, N)."""
     of_products = exact_loss(learner, torch.from_numpy(joint))
 
     def objective(weights: Sequence[Matrix]) -> Scalar:
         return of_products(weights[0] @ weights[0].T)
 
-    *_, (embedding,) = descend([_start(learner, len(joint), seed)], objective)
+    draw, width = torch.Generator().manual_seed(seed), learner.width
+    start = torch.randn(len(joint), width, generator=draw, dtype=torch.float64) / math.sqrt(width)
+    *_, (embedding,) = descend([start], objective)
     return embedding.numpy()
 
 
-def learn_sampled(
-    learner: Learner, joint: np.ndarray, *, seed: int = 0, steps: int = STEPS
-) -> Float64[np.ndarray, "n d"]:
-    """Train on pairs drawn by the seed, BATCH a step, by Adam with a rate that falls to 0; see
-    `learn`.
-    """
-    draw = np.random.default_rng(seed)
-    embedding = _start(learner, len(joint), seed).requires_grad_()
-    solver = torch.optim.Adam([embedding], lr=_RATE)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(solver, steps)
-    batch_loss = {"nce": _nce_of_batch, "infonce": _infonce_of_batch}[learner.loss]
-    own, pairs = _cumulated(joint.sum(1)), _cumulated(joint.ravel())
-    for _ in range(steps):
-        drawn = np.searchsorted(pairs, draw.random(BATCH), side="right")
-        others = np.searchsorted(own, draw.random((BATCH, NEGATIVES)), side="right")
-        first, second = np.divmod(drawn, len(joint))
-        solver.zero_grad()
-        value = batch_loss(learner, embedding, *map(torch.from_numpy, (first, second, others)))
-        value.backward()
-        solver.step()
-        schedule.step()
-        if not math.isfinite(float(value.detach())):
-            raise TrainingError("the loss is no longer a number; take a higher temperature")
-    return embedding.detach().numpy()
-
-
 def fit_products(embedding: Float64[np.ndarray, "n d"], kernel: np.ndarray) -> Fit:
-    """Compare what was learned with the PMI kernel. r2 is the squared correlation of both over all
-    pairs, in 0 … 1.
+    """Fit the learned products to the PMI kernel; r2 is their squared correlation over all pairs.
 
-    Raises MetricError for a kernel that is the same for all pairs, which nothing can follow.
+    Raises MetricError for a kernel that is the same for all pairs.
     """
     if np.ptp(kernel) < ROUNDING:
         raise MetricError(
@@ -141,34 +104,3 @@ def fit_products(embedding: Float64[np.ndarray, "n d"], kernel: np.ndarray) -> F
     g, k = (embedding @ embedding.T).ravel(), kernel.ravel()
     slope = float(np.cov(g, k, bias=True)[0, 1] / k.var())
     return Fit(slope, float(g.mean() - slope * k.mean()), float(np.corrcoef(g, k)[0, 1] ** 2))
-
-
-def _start(learner: Learner, events: int, seed: int) -> Matrix:
-    draw, width = torch.Generator().manual_seed(seed), learner.width
-    return torch.randn(events, width, generator=draw, dtype=torch.float64) / math.sqrt(width)
-
-
-def _cumulated(probabilities: np.ndarray) -> np.ndarray:
-    sums = probabilities.cumsum()
-    shares: np.ndarray = sums / sums[-1]  # rounding must leave nothing above the last one
-    return shares
-
-
-def _nce_of_batch(
-    learner: Learner, embedding: Matrix, first: Tensor, second: Tensor, negatives: Tensor
-) -> Tensor:
-    positive = (embedding[first] * embedding[second]).sum(1)
-    left, right = negatives[:, ::2], negatives[:, 1::2]  # both drawn from the marginal
-    negative = (embedding[left] * embedding[right]).sum(2)
-    return (
-        -learner.positives * logsigmoid(positive).mean()
-        - (1 - learner.positives) * logsigmoid(-negative).mean()
-    )
-
-
-def _infonce_of_batch(
-    learner: Learner, embedding: Matrix, first: Tensor, second: Tensor, negatives: Tensor
-) -> Tensor:
-    others = torch.cat([second[:, None], negatives], 1)
-    products = (embedding[first][:, None] * embedding[others]).sum(2) / learner.temperature
-    return torch.logsumexp(products, 1).mean() - products[:, 0].mean()

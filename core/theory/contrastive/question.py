@@ -3,27 +3,204 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, ClassVar, Literal, NamedTuple
 
+import numpy as np
 import pandas as pd
+from jaxtyping import Float64, Int64
 
 from core.errors import InputError
-from core.options import option, options_of, part
-from core.progress import Progress
+from core.figures.grammar import (
+    Axis,
+    Dots,
+    Facet,
+    Fixed,
+    Heat,
+    Line,
+    Palette,
+    Plot,
+    Scale,
+    Symbols,
+)
+from core.metrics import METRICS
+from core.options import option, options_of, part, seed_option
+from core.progress import Progress, tell_each
 from core.questions.finding import Finding
 from core.questions.question import Answer, Question
-from core.theory.contrastive import runs
-from core.theory.contrastive.kernel import least_offset, pmi_kernel, smoothness
-from core.theory.contrastive.runs import Setup
+from core.spaces.kernels import centered
+from core.theory.contrastive.learners import Learner, fit_products, learn
+from core.theory.contrastive.world import (
+    Cooccurrence,
+    Matrix,
+    Vector,
+    count_windows,
+    draw_ring,
+    least_offset,
+    make_chain,
+    pmi_kernel,
+    smoothness,
+)
 from core.theory.simulation import in_one_thread
 
-if TYPE_CHECKING:
-    from core.figures.grammar import Plot
+Embedding = Float64[np.ndarray, "n d"]
+Channel = Float64[np.ndarray, "n m"]  # the probability of each observation of each event (rows)
+VIEWS = {"lossy": "events merged", "noisy": "noisy"}
+SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+DRAWS = 10  # of what is shown, over which alignment is averaged
 
 
-def _of_learner(setup: Setup, table: pd.DataFrame) -> Iterator[Finding]:
+@dataclass(frozen=True)
+class Setup:
+    """A world and a learner."""
+
+    events: int = option(24, least=3, most=1_024, help="events of the world, on a ring")
+    window: int = option(8, least=1, most=64, label="Window T", help="steps to either side")
+    jumps: float = option(0.3, least=0, most=1, metavar="P", help="share of steps to any event")
+    uneven: float = option(
+        0.3, least=0, most=10, metavar="S", help="spread of the steps' weights, 0 for equal ones"
+    )
+    loss: Literal["infonce", "nce"] = option("infonce", help="contrastive loss")
+    width: int = option(
+        0, least=0, most=1_024, help="width of the embedding, 0 for as many as events"
+    )
+    temperature: float = option(
+        1.0, least=0, most=1_000, metavar="T", label="Temperature τ", help="temperature of InfoNCE"
+    )
+    positives: float = option(
+        0.6,
+        least=0,
+        most=1,
+        metavar="P",
+        label="Positive pairs",
+        help="share of positive pairs, of binary NCE",
+    )
+    seed: int = seed_option("seed of the world, and of the learner")
+
+    @property
+    def learner(self) -> Learner:
+        return Learner(self.loss, self.width or self.events, self.temperature, self.positives)
+
+    def cooccur(self) -> Cooccurrence:
+        """Return the world's co-occurrence."""
+        edges = draw_ring(self.events, spread=self.uneven, seed=self.seed)
+        return count_windows(make_chain(edges, jumps=self.jumps), window=self.window)
+
+    def learned(self, world: Cooccurrence, *, seed: int = 0) -> Embedding:
+        """Train on a co-occurrence and return the embedding."""
+        return learn(self.learner, world.joint, seed=self.seed + seed)
+
+
+def learn_kernel(setup: Setup) -> pd.DataFrame:
+    """Train one learner; return first, second, pmi and learned of every ordered pair of events, and
+    slope, offset and r2 of the fit, the same in every row.
+    """
+    world = setup.cooccur()
+    kernel, embedding = pmi_kernel(world.joint), setup.learned(world)
+    first, second = (index.ravel() for index in np.indices(kernel.shape))
+    learned = (embedding @ embedding.T).ravel()
+    fit = fit_products(embedding, kernel)._asdict()
+    pairs = {"first": first, "second": second, "pmi": kernel.ravel(), "learned": learned}
+    return pd.DataFrame(pairs).assign(**fit)
+
+
+def see(kind: str, share: float, *, events: int, seed: int) -> Channel:
+    """Return a channel that loses a share of what there is to see, 0 … 1; at 0 it is one-to-one.
+
+    kind: "lossy" merges events at random until 1 − share of them are left, at least 2; "noisy"
+    shows any observation in place of the event's own with that probability.
+    """
+    order = np.random.default_rng(seed).permutation(events)
+    if kind == "lossy":
+        left = max(round((1 - share) * events), 2)
+        return np.eye(left)[order % left]
+    channel: np.ndarray = (1 - share) * np.eye(events)[order] + share / events
+    return channel
+
+
+def observe(world: Cooccurrence, channel: Channel) -> Cooccurrence:
+    """Return the co-occurrence of observations: at t ≠ t' both ends go through the channel, each on
+    its own, Qᵀ A Q; at t = t' there is one observation, which is itself.
+    """
+    return Cooccurrence(world.same @ channel, channel.T @ world.apart @ channel)
+
+
+def information_left(own: Vector, channel: Channel) -> float:
+    """Return the mutual information in bits between an event and its observation, at most the
+    entropy of `own`, the probability of each event.
+    """
+    joint = own[:, None] * channel
+    seen = own[:, None] * joint.sum(axis=0)
+    held = joint > 0
+    return float((joint[held] * np.log2(joint[held] / seen[held])).sum())
+
+
+def lose_sight(setup: Setup) -> pd.DataFrame:
+    """Learn a second modality that loses ever more, in two ways, and align it with the first, which
+    shows every event.
+    """
+    world = setup.cooccur()
+    kernel, whole = pmi_kernel(world.joint), setup.learned(world)
+    rows = []
+    for kind, share in tell_each([*product(VIEWS, SHARES)], "views"):
+        channel = see(kind, share, events=setup.events, seed=setup.seed + 1)
+        seen = observe(world, channel)
+        other = setup.learned(seen, seed=1)
+        rows.append(
+            {
+                "view": kind,
+                "share": share,
+                "bits": information_left(world.joint.sum(axis=1), channel),
+                "predicted": align_kernels(
+                    kernel, pmi_kernel(seen.joint), channel, seed=setup.seed
+                ),
+                "chance_cka": align_views(whole, other, channel, seed=setup.seed, unpaired=True),
+                "cka": align_views(whole, other, channel, seed=setup.seed),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def align_views(
+    first: Embedding, second: Embedding, channel: Channel, *, seed: int, unpaired: bool = False
+) -> float:
+    """Return CKA of the embeddings of events and of their observations, each event seen once by
+    both: the mean over DRAWS. unpaired: with the observations paired at random.
+    """
+    pairs = [
+        METRICS["cka"](first[events], second[shown])
+        for events, shown in _pairings(channel, seed, unpaired=unpaired)
+    ]
+    return float(np.mean(pairs))
+
+
+def align_kernels(first: Matrix, second: Matrix, channel: Channel, *, seed: int) -> float:
+    """Return what `align_views` would find if both embeddings had exactly these kernels."""
+    values = [
+        (centered(first[np.ix_(events, events)]) * centered(second[np.ix_(shown, shown)])).sum()
+        for events, shown in _pairings(channel, seed)
+    ]
+    return float(np.mean(values))
+
+
+def _pairings(
+    channel: Channel, seed: int, *, unpaired: bool = False
+) -> Iterator[tuple[Int64[np.ndarray, " n"], Int64[np.ndarray, " n"]]]:
+    draw = np.random.default_rng(seed)
+    for _ in range(DRAWS):
+        order = draw.permutation(len(channel))
+        events, moved = np.arange(len(order)), draw.permutation(len(order))
+        if unpaired:
+            events[moved] = draw.permutation(moved)
+        chances = channel[events].cumsum(axis=1)
+        shown = (draw.random((len(order), 1)) * chances[:, -1:] >= chances).sum(axis=1)
+        yield order, shown[order]
+
+
+def kernel_findings(setup: Setup, table: pd.DataFrame) -> Iterator[Finding]:
+    """Return how well the products follow the PMI kernel, and whether they can."""
     fit, learner = table.iloc[0], setup.learner
     yield Finding(
         "the products follow the PMI kernel",
@@ -53,39 +230,24 @@ def _of_learner(setup: Setup, table: pd.DataFrame) -> Iterator[Finding]:
     )
 
 
-def _of_views(_: Setup, table: pd.DataFrame) -> Iterator[Finding]:
-    whole = table.loc[table["share"] == 0, "cka"].min()
+def view_findings(table: pd.DataFrame) -> Iterator[Finding]:
+    """Return the alignment of one-to-one observations and of those that lose most."""
     yield Finding(
         "alignment of one-to-one observations",
-        whole,
+        table.loc[table["share"] == 0, "cka"].min(),
         name="CKA",
         digits=6,
         note="The theory predicts 1.",
     )
-    for view, rows in table.groupby("view", sort=False):
-        last = rows.iloc[-1]
+    for view, last in table.groupby("view", sort=False).last().iterrows():
         yield Finding(
             f"alignment with the most lost, {view}",
             last["cka"],
             name="CKA",
             note=f"Chance is {last['chance_cka']:.2f}.",
         )
-    yield Finding(
-        "farthest from the CKA of the exact kernels",
-        (table["cka"] - table["predicted"]).abs().max(),
-        digits=4,
-    )
-
-
-def _of_widths(_: Setup, table: pd.DataFrame) -> Iterator[Finding]:
-    for _, row in table.iloc[[0, -1]].iterrows():
-        yield Finding(
-            f"products at width {row['width']:.0f} against the kernel",
-            row["r2"],
-            name="R²",
-            digits=4,
-            note=f"The best possible is {row['best']:.4f}.",
-        )
+    apart = (table["cka"] - table["predicted"]).abs().max()
+    yield Finding("farthest from the CKA of the exact kernels", apart, digits=4)
 
 
 class Preset(NamedTuple):
@@ -112,12 +274,6 @@ PRESETS: Mapping[str, Preset] = {
         r"g = K_\mathsf{PMI} + \log \tfrac{p}{1 - p}",
         {"loss": "nce"},
     ),
-    "sampled": Preset(
-        "From sampled pairs",
-        "Sampled pairs lead to the same kernel, with noise.",
-        r"g = \tau K_\mathsf{PMI} + c",
-        {"sampled": True},
-    ),
     "rough": Preset(
         "A world that is not smooth",
         "No offset makes the kernel an inner product, so it can only be approached.",
@@ -130,17 +286,6 @@ PRESETS: Mapping[str, Preset] = {
         r"K_\mathsf{PMI}(x_a, x_b) = K_\mathsf{PMI}(z_a, z_b) = K_\mathsf{PMI}(y_a, y_b)",
         {"of": "modalities"},
     ),
-    "capacity": Preset(
-        "Too narrow",
-        "A width below the rank cannot hold the kernel.",
-        r"\operatorname{rank} \langle f, f \rangle \le d",
-        {"of": "widths"},
-    ),
-}
-RUNS: Mapping[str, tuple[Callable[[Setup], pd.DataFrame], Callable[..., Iterator[Finding]]]] = {
-    "kernel": (runs.learn_kernel, _of_learner),
-    "modalities": (runs.lose_sight, _of_views),
-    "widths": (runs.narrow, _of_widths),
 }
 
 
@@ -156,37 +301,102 @@ class Contrastive(Question):
         "slope": "slope of ⟨f(a), f(b)⟩ over K_PMI",
         "offset": "offset, in nats",
         "r2": "R² of the products against K_PMI",
-        "best": "the greatest R² that the width allows",
         "bits": "mutual information left, in bits",
         "cka": "CKA of both embeddings",
-        "mutual_knn": "mutual k-NN of both embeddings, k = 3",
+        "chance_cka": "CKA of the same embeddings, paired at random",
         "predicted": "CKA of the exact kernels",
     }
 
-    of: Literal["kernel", "modalities", "widths"] = option(
-        "kernel",
-        label="Of",
-        help="what is learned: the kernel, by two modalities, or in ever wider embeddings",
+    of: Literal["kernel", "modalities"] = option(
+        "kernel", label="Of", help="what is learned: the kernel, or two modalities"
     )
     setup: Setup = part(Setup)
 
     def complete(self, study: None) -> Contrastive:
-        setup = self.setup
-        unused = {"positives": "infonce", "temperature": "nce"}
-        for one in options_of(Setup):
-            idle = unused.get(one.name) == setup.loss or (one.name, self.of) == ("width", "widths")
-            if idle and getattr(setup, one.name) != one.default:
-                raise InputError(f"{one.name} makes no difference here; leave it out")
+        unused = {"infonce": "positives", "nce": "temperature"}[self.setup.loss]
+        (default,) = (one.default for one in options_of(Setup) if one.name == unused)
+        if getattr(self.setup, unused) != default:
+            raise InputError(f"{unused} makes no difference here; leave it out")
         return self
 
     def answer(self, study: None, report: Progress | None) -> Answer:
-        run, say = RUNS[self.of]
         with in_one_thread():
-            table = run(self.setup)
-        return Answer(table, list(say(self.setup, table)))
+            if self.of == "modalities":
+                table = lose_sight(self.setup)
+                return Answer(table, list(view_findings(table)))
+            table = learn_kernel(self.setup)
+        return Answer(table, list(kernel_findings(self.setup, table)))
 
     def plot(self, table: pd.DataFrame) -> Plot:
-        from core.theory.contrastive import figures
+        return information_plot(table) if self.of == "modalities" else products_plot(table)
 
-        plots = {"modalities": figures.information, "widths": figures.widths}
-        return plots.get(self.of, figures.products)(table)
+
+def kernels_plot(table: pd.DataFrame) -> Plot:
+    """Draw the PMI kernel next to the learned products, each on its own scale since slope and
+    offset are free.
+    """
+    names = {"pmi": "K PMI, in nats", "learned": "learned ⟨f(a), f(b)⟩"}
+    long = table.melt(["first", "second"], list(names), "panel", "z")
+    return Plot(
+        "PMI kernel and learned products",
+        (Heat("first", "second", Scale("z", bar=False), card=("{first}, {second}: {z:.3f}",)),),
+        x=Axis("event"),
+        y=Axis("event", reversed=True),
+        facet=Facet("panel", names, share="xy"),
+        height=330,
+        table=long,
+    )
+
+
+def products_plot(table: pd.DataFrame) -> Plot:
+    """Draw the learned product of every pair of events against its PMI, with the fit."""
+    ends = pd.DataFrame({"pmi": [table["pmi"].min(), table["pmi"].max()]})
+    ends["learned"] = table["slope"].iloc[0] * ends["pmi"] + table["offset"].iloc[0]
+    card = ("events {first} and {second}", "PMI {pmi:.3f}, learned {learned:.3f}")
+    dots = Dots("pmi", "learned", color=Fixed("soft"), size=5, symbol="circle", card=card)
+    return Plot(
+        "Learned products against PMI",
+        (
+            replace(dots, rows="first < second", name="two events"),
+            replace(
+                dots,
+                rows="first == second",
+                name="an event with itself",
+                color=Fixed("ember"),
+                size=7,
+                symbol="diamond",
+            ),
+            Line("pmi", "learned", table=ends, name="least-squares fit", dash="dash", width=1.5),
+        ),
+        x=Axis("K PMI, in nats"),
+        y=Axis("learned ⟨f(a), f(b)⟩"),
+        height=380,
+        table=table,
+    )
+
+
+def information_plot(table: pd.DataFrame) -> Plot:
+    """Draw alignment of two modalities over the mutual information that is left: dots measured,
+    dashed lines predicted, dotted ones unrelated pairs.
+    """
+    colors = Palette("view", {"lossy": "ember", "noisy": "text"}, VIEWS)
+    shapes = Symbols("view", {"lossy": "circle", "noisy": "square"})
+    card = ("{view}, {share:.0%} lost", "{cka:.3f}")
+    return Plot(
+        "Alignment over what is left to know",
+        (
+            Line("bits", "predicted", color=colors, dash="dash", width=1.5),
+            Dots("bits", "cka", color=colors, size=10, symbol=shapes, card=card),
+            Line(
+                *("bits", "chance_cka"),
+                by="view",
+                color=Fixed("chance"),
+                dash="dot",
+                name="unrelated pairs",
+            ),
+        ),
+        x=Axis("mutual information left, in bits", zero=True),
+        y=Axis("CKA", range=(0, 1.02)),  # so that a point at 1 is whole
+        height=380,
+        table=table,
+    )

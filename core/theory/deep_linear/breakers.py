@@ -1,8 +1,7 @@
-"""Ways to break the theorem, as data: what differs from its setting, and what the theory predicts.
+"""Ways to break the theorem, as data. At strength 0 every layer of both networks is aligned.
 
-At strength 0 every layer of both networks is aligned. Source: Ziyin and Chuang 2025, section 5,
-which has six (the sixth, the edge of stability, is `core.theory.deep_linear.runs.EDGE`), and its
-footnotes 2 and 9.
+Source: Ziyin and Chuang 2025, section 5, which has six (the edge of stability is
+`core.theory.deep_linear.runs.EDGE`), and footnotes 2 and 9.
 """
 
 from __future__ import annotations
@@ -10,29 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 
-from core.errors import InputError, UnknownNameError
 from core.theory.deep_linear.minima import least_entropy, least_norm
-from core.theory.deep_linear.network import (
-    Weights,
-    hidden_maps,
-    linear_cka,
-)
+from core.theory.deep_linear.network import Weights, hidden_maps, linear_cka
 from core.theory.deep_linear.training import end_entropic, end_mixed, flow
-from core.theory.deep_linear.world import (
-    Matrix,
-    Net,
-    World,
-    draw_matrix,
-    draw_positive,
-    root,
-)
+from core.theory.deep_linear.world import Matrix, Net, World, draw_matrix, draw_positive, root
 
 FLOW_TIME = 200.0
-PRIVATE = 1.0  # standard deviation of each private feature
 Pair = tuple[Net, Net]
 Solve = Callable[..., list[Matrix]]
 
@@ -50,8 +36,8 @@ def relabel(net: Net, strength: float) -> Net:
 
 
 def keep_modes(net: Net, kept: Sequence[int]) -> Net:
-    """Return a network to which only some modes of V √Σx can be known, strongest first: the others
-    are independent of them, and noise.
+    """Return a network to which only some modes of V √Σx, strongest first, can be known; the others
+    are independent noise.
     """
     world, half, chosen = net.world, root(net.world.inputs), list(kept)
     left, values, right = torch.linalg.svd(world.target @ half, full_matrices=False)
@@ -63,14 +49,13 @@ def keep_modes(net: Net, kept: Sequence[int]) -> Net:
 
 def add_private_features(nets: Pair, strength: float) -> Pair:
     """Add to each network's inputs features of its own, x_A = x + z_A, on which the labels depend,
-    too: y = V x + s (P_A z_A + P_B z_B) + ε.
+    too: y = V x + s (P_A z_A + P_B z_B) + ε, with z standard normal and P as large as V.
 
-    z is normal with standard deviation PRIVATE, and P as large as V. What a network can know of y
-    is W x_A with W = (V Σx + s P_A Σz) (Σx + Σz)⁻¹, and the rest is independent of its inputs,
-    noise. At s = 0 both learn the same W.
+    A network can know W x_A of y, W = (V Σx + s P_A) (Σx + 1)⁻¹; the rest is noise, independent of
+    its inputs. At s = 0 both learn the same W.
     """
     world = nets[0].world
-    own = PRIVATE**2 * torch.eye(len(world.inputs), dtype=torch.float64)
+    own = torch.eye(len(world.inputs), dtype=torch.float64)
     seen = world.inputs + own
     basis = torch.linalg.svd(world.target)[0][:, : world.rank]
     parts = []
@@ -79,18 +64,18 @@ def add_private_features(nets: Pair, strength: float) -> Pair:
         scale = torch.linalg.matrix_norm(world.target) / torch.linalg.matrix_norm(drawn)
         parts.append(strength * scale * drawn)
     whole = world.target @ world.inputs @ world.target.T + world.noise  # second moment of y
-    whole = whole + sum(part @ own @ part.T for part in parts)
+    whole = whole + sum(part @ part.T for part in parts)
     first, second = (
         replace(net, world=World(seen, known, whole - known @ seen @ known.T))
         for net, part in zip(nets, parts, strict=True)
-        for known in [torch.linalg.solve(seen, (world.target @ world.inputs + part @ own).T).T]
+        for known in [torch.linalg.solve(seen, (world.target @ world.inputs + part).T).T]
     )
     return first, second
 
 
 def curve_labels(nets: Pair, strength: float) -> Pair:
-    """Add to the labels of both a quadratic in one direction of the inputs, its standard deviation
-    s times that of V x. The best linear map is still V, but what it misses depends on the inputs.
+    """Add to the labels a quadratic in one direction of the inputs, its standard deviation s times
+    that of V x. The best linear map is still V, but what it misses depends on the inputs.
     """
     world = nets[0].world
     linear = torch.trace(world.target @ world.inputs @ world.target.T)
@@ -117,16 +102,16 @@ def narrow(nets: Pair, strength: float) -> Pair:
     return replace(first, widths=widths), nets[1]
 
 
-def part_ways(nets: Pair, strength: float) -> Pair:
-    """Let both stop at saddles: the first lacks the s weakest modes, the second the strongest."""
+def lack_modes(nets: Pair, strength: float, *, both: bool) -> Pair:
+    """Let the first lack the s weakest modes and, if both, the second the s strongest."""
     rank, missing = nets[0].world.rank, int(strength)
-    first, second = range(rank - missing), range(missing, rank)
-    return keep_modes(nets[0], first), keep_modes(nets[1], second)
+    first = keep_modes(nets[0], range(rank - missing))
+    return first, keep_modes(nets[1], range(missing, rank)) if both else nets[1]
 
 
 def follow_flow(net: Net, strength: float) -> Weights:
     """Follow gradient flow from weights of which a share s is random and the rest is the aligned
-    solution. W_{i+1}ᵀ W_{i+1} − W_i W_iᵀ stays what it was.
+    solution.
     """
     aligned = least_entropy(net, seed=net.seed)
     start = [
@@ -140,24 +125,20 @@ def _both(nets: Pair, change: Callable[[Net], Net]) -> Pair:
     return change(nets[0]), change(nets[1])
 
 
-def _heard(world: World) -> bool:
-    """Return whether the noise reaches every mode of V: otherwise the entropy falls for ever as a
-    mode fades from the hidden layers, and no solution has the least.
-    """
-    noisy = root(world.noise) @ world.target
-    return int(torch.linalg.matrix_rank(noisy, rtol=1e-10)) == world.rank
+def _solve_noisy(nets: Pair, _: float) -> Solve | None:
+    # without noise in a mode of V the entropy falls for ever as the mode fades
+    world = nets[0].world
+    noisy = torch.linalg.matrix_rank(root(world.noise) @ world.target, rtol=1e-10)
+    return least_entropy if int(noisy) == world.rank else None
 
 
 @dataclass(frozen=True)
 class Breaker:
     """A way to break the theorem.
 
-    broken: the assumption. mechanism: a sentence; formula: the same in LaTeX. unit: of the
-    strength, in 0 … the last of `strengths`. counts: of what the strength is a whole number: no
-    more than all labels, or all modes but one. change: both networks at a strength. train: a
-    network at a strength. solve: the closed form of the solution at a strength, None if the theory
-    gives none; theory: the networks that it is of, if others than the trained ones. related: the
-    correlation of the paired inputs on which layers are compared.
+    broken: the assumption. unit: of the strength. change: both networks. solve: the closed form of
+    the solution, None if there is none; theory: its networks, if not those trained.
+    related: correlation of the paired inputs. counts: what the strength is a number of.
     """
 
     title: str
@@ -174,59 +155,37 @@ class Breaker:
     counts: Literal["", "modes", "labels"] = ""
 
     def allowed(self, *, modes: int, labels: int) -> tuple[float, ...]:
-        """Return the usual strengths in a world of so many labels whose map has so many modes."""
         most = {"": math.inf, "modes": modes - 1, "labels": labels}[self.counts]
         return tuple(each for each in self.strengths if each <= most)
 
 
-@dataclass(frozen=True)
-class Broken:
-    """The alignment of the first network's hidden layers (rows) with the second's: measured, and
-    predicted if the theory predicts it.
-    """
+class Broken(NamedTuple):
+    """Linear CKA of the first network's hidden layers (rows) with the second's."""
 
     measured: Matrix
     predicted: Matrix | None
 
 
 def break_alignment(name: str, nets: Pair, strength: float) -> Broken:
-    """Train two networks under a breaker.
-
-    Raises UnknownNameError for its name, InputError for a strength that it cannot have.
-    """
-    if name not in BREAKERS:
-        raise UnknownNameError("breaker", name, BREAKERS)
-    breaker, world = BREAKERS[name], nets[0].world
-    allowed = breaker.allowed(modes=world.rank, labels=len(world.noise))
-    if not 0 <= strength <= allowed[-1]:
-        raise InputError(
-            f"the strength of {name} lies in 0 … {allowed[-1]:g} ({breaker.unit}), not {strength:g}"
-        )
-    if breaker.counts and strength != int(strength):
-        raise InputError(
-            f"the strength of {name} is a whole number ({breaker.unit}), not {strength:g}"
-        )
+    """Train two networks under a breaker."""
+    breaker = BREAKERS[name]
     changed = breaker.change(nets, strength)
-    solve = breaker.solve(changed, strength)
     ends = [breaker.train(net, strength) for net in changed]
     measured = _align(changed, ends, breaker.related(strength))
+    solve = breaker.solve(changed, strength)
     if solve is None:
         return Broken(measured, None)
     solved = breaker.theory(nets, strength) if breaker.theory else changed
-    goals = [solve(net) for net in solved]
-    return Broken(measured, _align(solved, goals, breaker.related(strength)))
+    return Broken(measured, _align(solved, [*map(solve, solved)], breaker.related(strength)))
 
 
 def _align(nets: Pair, weights: Sequence[Weights], related: float) -> Matrix:
     first, second = (hidden_maps(held, net) for net, held in zip(nets, weights, strict=True))
-    inputs = nets[0].world.inputs
-    return torch.tensor(
-        [
-            [linear_cka(x, y, of_x=inputs, of_y=inputs, between=related * inputs) for y in second]
-            for x in first
-        ],
-        dtype=torch.float64,
-    )
+    own = nets[0].world.inputs
+    scores = [
+        [linear_cka(x, y, of_x=own, of_y=own, between=related * own) for y in second] for x in first
+    ]
+    return torch.tensor(scores, dtype=torch.float64)
 
 
 BREAKERS: Mapping[str, Breaker] = {
@@ -268,10 +227,7 @@ BREAKERS: Mapping[str, Breaker] = {
         "modes that one network lacks",
         (0.0, 1.0, 2.0),
         change=narrow,
-        theory=lambda nets, s: (
-            keep_modes(nets[0], range(nets[0].world.rank - int(s))),
-            nets[1],
-        ),
+        theory=lambda nets, s: lack_modes(nets, s, both=False),
         counts="modes",
     ),
     "private-data": Breaker(
@@ -302,7 +258,7 @@ BREAKERS: Mapping[str, Breaker] = {
         "directions of the labels without noise",
         tuple(map(float, range(13))),
         change=quiet_labels,
-        solve=lambda nets, _: least_entropy if _heard(nets[0].world) else None,
+        solve=_solve_noisy,
         counts="labels",
     ),
     "unrelated-data": Breaker(
@@ -322,7 +278,7 @@ BREAKERS: Mapping[str, Breaker] = {
         r"f(x) = \sum_{k \in I} \sigma_k u_k e_k^\top \Sigma_x^{-1/2} x, \qquad I_A \neq I_B",
         "modes that each network lacks, the weakest and the strongest",
         (0.0, 1.0, 2.0),
-        change=part_ways,
+        change=lambda nets, s: lack_modes(nets, s, both=True),
         counts="modes",
     ),
 }

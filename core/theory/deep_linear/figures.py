@@ -46,29 +46,10 @@ STATEMENTS = {
 }
 
 
-def main(preset: str, rows: str, table: pd.DataFrame) -> Plot:
-    """Return the main figure of a table of `DeepLinear`."""
-    if rows == "pairs":
-        return layer_maps(table)
-    if rows == "layers":
-        return over_layers(table, "proportion")
-    drawn = {
-        "sgd": over_training,
-        "theorem-1": over_training,
-        "minima": other_minima,
-        "sharpness": sharpness,
-        "edge-of-stability": edge,
-        "limits": limits,
-        "hierarchy": hierarchy,
-        "breakers": breakers,
-    }
-    return drawn.get(preset, broken)(table)
-
-
 def _panels(
     title: str, line: Line, table: pd.DataFrame, columns: Mapping[str, tuple[str, Axis]], x: Axis
 ) -> Plot:
-    """Draw a line in a panel for each of these columns: by column, the panel's name and y axis."""
+    """Draw a line in a panel for each column, given the panel's name and y axis."""
     names = {column: name for column, (name, _) in columns.items()}
     return Plot(
         title,
@@ -88,9 +69,7 @@ def _long(table: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
 
 
 def layer_maps(pairs: pd.DataFrame) -> Plot:
-    """Draw the alignment of all hidden layers with all at the last moment, a panel for each run.
-    pairs: row, column, alignment, and run or nothing.
-    """
+    """Draw the alignment of all hidden layers with all at the last moment, a panel for each run."""
     facet = None
     for name in {"at", "strength", "value"} & set(pairs):
         pairs = pairs[pairs[name] == pairs[name].max()]
@@ -110,9 +89,7 @@ def layer_maps(pairs: pd.DataFrame) -> Plot:
 
 
 def played(pairs: pd.DataFrame, mode: Mode, *, narrow: bool) -> go.Figure:
-    """Draw the layer maps after training, with a slider and a button that play it from the start.
-    pairs: of all moments.
-    """
+    """Draw the layer maps after training, with a slider and a button that play all moments."""
     moments = sorted(pairs["at"].unique())
     drawn = [layer_maps(pairs[pairs["at"] == at]).draw(mode, narrow) for at in moments]
     names = [f"{at:,}" for at in moments]
@@ -132,8 +109,8 @@ def over_training(looks: pd.DataFrame) -> Plot:
 
 
 def over_layers(layers: pd.DataFrame, measure: str) -> Plot:
-    """Draw a measure of each layer over training, a panel per network and a shade per layer, named
-    at its line's end; dotted without noise. measure: a key of MEASURES.
+    """Draw one of MEASURES of each layer over training, a panel per network and a shade per layer,
+    named at its line's end; dotted without noise.
     """
     rows = layers.dropna(subset=measure).query("layer > 0")
     rows = rows.assign(name="network " + rows["network"])
@@ -158,9 +135,7 @@ def over_layers(layers: pd.DataFrame, measure: str) -> Plot:
 
 
 def symmetry(looks: pd.DataFrame, *, at: float | None = None, least: float | None = None) -> Plot:
-    """Draw entropy, loss and least alignment along a symmetry. at: the λ that is looked at; least:
-    λ*.
-    """
+    """Draw entropy, loss and least alignment along a symmetry, with two marks: at, least (λ*)."""
     top = max(1e-6, 2 * float(looks["excess_loss"].max()))
     columns = {
         "entropy": ("Entropy S(λ) over its least", Axis()),
@@ -178,9 +153,7 @@ def symmetry(looks: pd.DataFrame, *, at: float | None = None, least: float | Non
 
 
 def sharpness(looks: pd.DataFrame) -> Plot:
-    """Draw sharpness, entropy and alignment over the same time, for data on which noise sharpens
-    (first row) and on which it flattens.
-    """
+    """Draw sharpness, entropy and alignment over the same time, a row for each data."""
     measures = {"sharpness": "sharpness", "entropy": "entropy over its least"}
     measures["alignment"] = "alignment with the theorem's solution"
     long = _long(looks, measures)
@@ -198,9 +171,7 @@ def sharpness(looks: pd.DataFrame) -> Plot:
 
 
 def edge(looks: pd.DataFrame) -> Plot:
-    """Draw sharpness over 2 / η, sharpness and alignment over η² · steps, a color per size of
-    steps.
-    """
+    """Draw sharpness over 2 / η, sharpness and alignment over time, a color per size of steps."""
     sizes = sorted(looks["step"].unique(), reverse=True)
     colors = dict(
         zip(sizes, ("ember", "text", "soft", "language", "vision", "chance"), strict=False)
@@ -228,28 +199,18 @@ def edge(looks: pd.DataFrame) -> Plot:
 
 
 def broken(looks: pd.DataFrame) -> Plot:
-    """Draw least and mean alignment over the strength of a breaker, measured and predicted."""
-    kinds = {"": ("least over layer pairs", 13), "_mean": ("mean over layer pairs", 7)}
-    parts = [
-        looks[["strength"]].assign(
-            measured=looks[f"measured{end}"],
-            predicted=looks[f"predicted{end}"],
-            kind=name,
-            size=size,  # often on each other
-        )
-        for end, (name, size) in kinds.items()
-    ]
-    color = Palette("kind", {"least over layer pairs": "ember", "mean over layer pairs": "text"})
-    card = ("{kind}: {measured:.4f}", "[[predicted {predicted:.4f}]]")
+    """Draw alignment over the strength of a breaker, measured (dots) and predicted (dashed)."""
+    color = Fixed("ember")
+    card = ("{measured:.4f}", "[[predicted {predicted:.4f}]]")
     return Plot(
         "Alignment as the theorem is broken",
         (
-            Line("strength", "predicted", color=color, dash="dash", width=1.5),
-            Dots("strength", "measured", color=color, size="size", card=card),
+            Line("strength", "predicted", color=color, dash="dash", width=1.5, name="predicted"),
+            Dots("strength", "measured", color=color, size=11, card=card, name="measured"),
         ),
         x=Axis("strength"),
-        y=Axis("linear CKA between the networks", range=(-0.03, 1.02)),
-        table=pd.concat(parts),
+        y=Axis("least linear CKA of the networks", range=(-0.03, 1.02)),
+        table=looks,
     )
 
 
@@ -268,9 +229,7 @@ def breakers(looks: pd.DataFrame) -> Plot:
 
 
 def limits(looks: pd.DataFrame) -> Plot:
-    """Draw the least alignment over time and over η · time, a shade per size of steps; gradient
-    flow is dashed.
-    """
+    """Draw the least alignment over time and over η · time, a shade per size of steps."""
     panels = {"time": "Over time t = η · steps", "noise": "Over η · t"}
     wide = looks.assign(noise=(looks["time"] * looks["step"]).where(looks["step"] > 0))
     steps = sorted(looks.loc[looks["step"] > 0, "step"].unique())
@@ -288,9 +247,7 @@ def limits(looks: pd.DataFrame) -> Plot:
 
 
 def hierarchy(looks: pd.DataFrame) -> Plot:
-    """Draw how far the statements of the theorem hold: ways of training (rows) by what differs
-    between two networks (columns).
-    """
+    """Draw the least alignment by way of training (rows) and what differs (columns)."""
     table = looks.assign(within=looks[["within_a", "within_b"]].min(axis=1))
     card = ("{training}, networks that differ in {differs}: {alignment:.4f}",)
     return Plot(

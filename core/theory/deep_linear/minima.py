@@ -1,11 +1,20 @@
-"""The global minima of the loss that the theory singles out, written down without training."""
+"""Global minima of the loss in closed form, and the entropy along a symmetry of the loss:
+
+    W_i → e^{λT} W_i,    W_{i+1} → W_{i+1} e^{−λT},    T symmetric
+    S(λ) = S(0) + Tr[(e^{−2λT} − 1) G_in] + Tr[(e^{2λT} − 1) G_out]
+
+with G_in = E[∇_{W_i} ℓ ∇_{W_i} ℓᵀ] and G_out = E[∇_{W_{i+1}} ℓᵀ ∇_{W_{i+1}} ℓ] at λ = 0. S is
+convex with one minimum λ*. Source: Ziyin and Chuang 2025, equations 21 to 36 and 50 to 60.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
 
+import numpy as np
 import torch
+from scipy.optimize import brentq
 
 from core.errors import InputError
 from core.theory.deep_linear.network import Weights
@@ -13,23 +22,17 @@ from core.theory.deep_linear.world import Matrix, Net, root
 
 
 def least_entropy(net: Net, *, seed: int = 0) -> list[Matrix]:
-    """Return weights of least entropy among all global minima of the loss: what noise drives
-    training to.
+    """Return weights of least entropy among all global minima of the loss.
 
     With √Σε V √Σx = U Σ Eᵀ and s = Tr Σ, the hidden layers are
 
         h^i = √α_i R_i √Σ Eᵀ Σx^{−1/2} x,    α_i = q ρ^i / s,    ρ = (s² / (p q))^{1/D}
 
     with q = Tr[M^I Z Σx Zᵀ M^Iᵀ], p = Tr[M^Oᵀ Σε M^O] and any R_i with orthonormal columns (drawn
-    by the seed). All are one representation up to rotation and scale, and neither M^I, M^O nor Z is
-    left in it but in the scale. The inner matrices are √ρ R_i R_{i−1}ᵀ: rotations, all of one norm.
+    by the seed). The inner matrices are √ρ R_i R_{i−1}ᵀ.
 
-    The note leaves the scales α open, and writes (M^O)ᵀ in its equation 52 and one name for two
-    matrices in 55 and 56; by substitution W̄_{i+1} = √Σε M^O W_D … W_{i+1} = U √Σ R_iᵀ / √α_i. Since
-    the last matrix has to make V of what it gets, it is written here without Σε, which may have
-    any rank that leaves √Σε V that of V. Raises InputError for a lower one, and for a width below
-    the rank of V. Source: Ziyin and Chuang 2025, equations 50 to 57; the scales from its equation
-    47 at every layer.
+    The note leaves the scales α open (here by its equation 47 at every layer) and writes (M^O)ᵀ in
+    its equation 52. Raises InputError if √Σε V has a lower rank than V, or a layer is narrower.
     """
     world, half = net.world, root(net.world.inputs)
     _, values, right = _modes(root(world.noise) @ world.target @ half, net.widths)
@@ -51,9 +54,7 @@ def least_entropy(net: Net, *, seed: int = 0) -> list[Matrix]:
 
 
 def least_entropy_value(net: Net) -> float:
-    """Return the entropy of `least_entropy`: 4 D s^{2 − 2/D} (p q)^{1/D}, for D trained
-    matrices.
-    """
+    """Return the entropy of `least_entropy`: 4 D s^{2 − 2/D} (p q)^{1/D}."""
     world, depth = net.world, len(net.widths) + 1
     s = torch.linalg.svdvals(root(world.noise) @ world.target @ root(world.inputs)).sum()
     q, p = _scales(net)
@@ -61,13 +62,8 @@ def least_entropy_value(net: Net) -> float:
 
 
 def least_norm(net: Net, *, seed: int = 0) -> list[Matrix]:
-    """Return weights of least norm among all global minima of the loss: what a weight decay without
-    noise drives training to.
-
-    With (M^O)⁻¹ V (M^I Z)⁻¹ = U Σ Eᵀ every layer takes the same part, so that h^i = R_i Σ^{i/D} Eᵀ
-    M^I Z x: the frozen matrices and the view stay in every hidden layer. Where all commute, that is
-    V^{i/D} Z^{(D−i)/D} x. Raises InputError for a width below the rank of V. Source: Ziyin and
-    Chuang 2025, equations 58 to 60.
+    """Return weights of least norm among all global minima of the loss: h^i = R_i Σ^{i/D} Eᵀ M^I Z
+    x with (M^O)⁻¹ V (M^I Z)⁻¹ = U Σ Eᵀ. Raises InputError for a layer narrower than the rank of V.
     """
     product = torch.linalg.inv(net.after) @ net.world.target @ torch.linalg.inv(net.before)
     left, values, right = _modes(product, net.widths)
@@ -79,13 +75,10 @@ def least_norm(net: Net, *, seed: int = 0) -> list[Matrix]:
 
 def whiten(net: Net) -> list[Matrix]:
     """Return a global minimum of the loss whose hidden layers depend on neither view, frozen
-    matrices nor labels: the first layer whitens, inner ones pass on, the last does everything.
+    matrices nor labels: h^i = Σx^{−1/2} x up to rotation. No training here finds it.
 
-        h^i = Σx^{−1/2} x up to rotation
-
-    No training here finds it. The note names W_1 = Σ_x⁻¹; since that of a view's inputs is
-    Z⁻ᵀ Σx⁻¹ x, invariance to Z takes the root. Raises InputError for a width below that of the
-    inputs. Source: Ziyin and Chuang 2025, section 6.
+    The note names W_1 = Σ_x⁻¹, which keeps Z; invariance takes the root. Raises InputError for a
+    layer narrower than the inputs. Source: Ziyin and Chuang 2025, section 6.
     """
     size, half = len(net.before), root(net.world.inputs)
     if min(net.widths) < size:
@@ -101,15 +94,57 @@ def whiten(net: Net) -> list[Matrix]:
 
 
 def transform(weights: Weights, *, layer: int, by: Matrix) -> list[Matrix]:
-    """Return weights of the same function with h^layer taken through T⁻¹: W_layer → T⁻¹ W_layer,
-    W_{layer+1} → W_{layer+1} T.
+    """Return weights of the same function: W_i → T⁻¹ W_i, W_{i+1} → W_{i+1} T.
 
-    layer: 1 … D − 1. by: T, invertible. Source: Ziyin and Chuang 2025, equation 16.
+    layer: i, 1 … D − 1. by: T, invertible. Source: Ziyin and Chuang 2025, equation 16.
     """
     changed = list(weights)
     changed[layer - 1] = torch.linalg.solve(by, weights[layer - 1])
     changed[layer] = weights[layer] @ by
     return changed
+
+
+def move(weights: Weights, *, layer: int, by: Matrix, to: float) -> list[Matrix]:
+    """Return the weights at λ = `to` along T = `by` at a hidden layer, 1 … D − 1."""
+    return transform(weights, layer=layer, by=torch.linalg.matrix_exp(-to * by))
+
+
+def entropy_change(moments: tuple[Matrix, Matrix], by: Matrix, to: float) -> float:
+    """Return S(λ) − S(0); moments: G_in and G_out of the layer (equation 27)."""
+    change = 0.0
+    for moment, sign in zip(moments, (-2, 2), strict=True):
+        change += float(torch.trace(torch.linalg.matrix_exp(sign * to * by) @ moment))
+        change -= float(torch.trace(moment))
+    return change
+
+
+def least(moments: tuple[Matrix, Matrix], by: Matrix) -> float:
+    """Return λ*, the root of dS/dλ (equation 28); ±∞ if S falls for ever, NaN if it is constant.
+
+    For T = e_j e_jᵀ it is log(G_in[j, j] / G_out[j, j]) / 4 (equation 36).
+    """
+    rates, basis = torch.linalg.eigh(by)
+    first, second = (((basis.T @ one @ basis).diagonal()).numpy() for one in moments)
+    slopes = rates.numpy()
+    moving = np.abs(slopes) > 1e-12 * np.abs(slopes).max()
+    slopes, first, second = slopes[moving], first[moving], second[moving]
+    if not (np.abs(first).any() or np.abs(second).any()):
+        return float("nan")
+    # what grows on either side: e^{−2λt} G_in and e^{2λt} G_out, by the sign of t
+    falling = np.where(slopes > 0, first, second).sum()
+    rising = np.where(slopes > 0, second, first).sum()
+    if min(falling, rising) <= 0:
+        return float("inf") if rising <= 0 else -float("inf")
+
+    def slope(value: float) -> float:
+        pull = np.exp(-2 * value * slopes) * first
+        push = np.exp(2 * value * slopes) * second
+        return float((slopes * (push - pull)).sum() / (np.abs(slopes) * (push + pull)).sum())
+
+    reach = 1.0
+    while slope(-reach) > 0 or slope(reach) < 0:
+        reach *= 2
+    return float(brentq(slope, -reach, reach, xtol=1e-14))
 
 
 def _modes(matrix: Matrix, widths: Sequence[int]) -> tuple[Matrix, torch.Tensor, Matrix]:
@@ -133,6 +168,5 @@ def _turns(widths: Sequence[int], rank: int, seed: int) -> list[Matrix]:
 
 
 def _scales(net: Net) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return q = Tr[M^I Z Σx Zᵀ M^Iᵀ] and p = Tr[M^Oᵀ Σε M^O]."""
     q = torch.trace(net.before @ net.world.inputs @ net.before.T)
     return q, torch.trace(net.after.T @ net.world.noise @ net.after)

@@ -1,15 +1,11 @@
-"""An embedded deep linear network by exact moments: representations, loss, gradients, entropy,
-sharpness, and how aligned two layers are.
+"""An embedded deep linear network by exact moments of normal inputs; nothing is sampled.
 
-    f(x) = M^O W_D … W_1 M^I Z x,    h^i = W_i … W_1 M^I Z x,    g^i = (∂f / ∂h^i)ᵀ (f(x) − y)
-
-Inputs are normal, so that the fourth moments in the entropy are known: nothing is sampled.
+f(x) = M^O W_D … W_1 M^I Z x,    h^i = W_i … W_1 M^I Z x,    g^i = (∂f / ∂h^i)ᵀ (f(x) − y)
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 import torch
@@ -24,9 +20,7 @@ Scalar = Float64[Tensor, ""]
 
 
 def forward_maps(weights: Weights, net: Net) -> list[Matrix]:
-    """Return T_0 … T_D, the maps from x to each layer: h^i = T_i x, with h^0 = M^I Z x before any
-    trained matrix.
-    """
+    """Return T_0 … T_D, the maps from x to each layer: h^i = T_i x, with h^0 = M^I Z x."""
     maps = [net.before]
     for weight in weights:
         maps.append(weight @ maps[-1])
@@ -34,9 +28,7 @@ def forward_maps(weights: Weights, net: Net) -> list[Matrix]:
 
 
 def backward_maps(weights: Weights, net: Net) -> list[Matrix]:
-    """Return B_0 … B_D, the maps from each layer to the output: f = B_i h^i, so that the error e
-    comes back as g^i = B_iᵀ e.
-    """
+    """Return B_0 … B_D, the maps from each layer to the output: f = B_i h^i and g^i = B_iᵀ e."""
     maps = [net.after]
     for weight in reversed(weights):
         maps.append(maps[-1] @ weight)
@@ -44,14 +36,12 @@ def backward_maps(weights: Weights, net: Net) -> list[Matrix]:
 
 
 def hidden_maps(weights: Weights, net: Net) -> list[Matrix]:
-    """Return T_1 … T_{D−1}: the hidden layers, of which the theorem speaks."""
+    """Return T_1 … T_{D−1}, the hidden layers."""
     return forward_maps(weights, net)[1:-1]
 
 
 def loss(weights: Weights, net: Net) -> Scalar:
-    """Return L = E‖f(x) − y‖² = Tr[R Σx Rᵀ] + Tr[Σε + C Cᵀ] with R the difference of the network's
-    map and V; at least the world's floor.
-    """
+    """Return L = E‖f(x) − y‖² = Tr[R Σx Rᵀ] + Tr[Σε + C Cᵀ], R the network's map less V."""
     rest, world = _rest(weights, net), net.world
     return torch.trace(rest @ world.inputs @ rest.T) + torch.trace(world.missed)
 
@@ -69,8 +59,7 @@ def entropy(weights: Weights, net: Net) -> Scalar:
         E‖g^i h^{i−1}ᵀ‖² = E‖g^i‖² E‖h^{i−1}‖² + 2 ‖B_iᵀ R Σx T_{i−1}ᵀ‖²
                            + 4 Σ_k ‖B_iᵀ C_k‖² ‖T_{i−1} √Σx_k‖²
 
-    with columns k. The second term is 0 at the minimum of the loss, the third if labels are
-    linear. Source: Ziyin and Chuang 2025, equation 14.
+    with columns k. Source: Ziyin and Chuang 2025, equation 14.
     """
     rest, world = _rest(weights, net), net.world
     forward, backward = forward_maps(weights, net), backward_maps(weights, net)
@@ -88,10 +77,7 @@ def entropy(weights: Weights, net: Net) -> Scalar:
 
 def gradient_moments(weights: Weights, net: Net) -> list[tuple[Matrix, Matrix]]:
     """Return, for each hidden layer i, E[∇_{W_i} ∇_{W_i}ᵀ] and E[∇_{W_{i+1}}ᵀ ∇_{W_{i+1}}], both
-    (width, width).
-
-    They are equal at the least entropy; their diagonals are the gradient balance. With the error e,
-    both follow from the fourth moments of normal inputs, anywhere in training:
+    (width, width) and equal at the least entropy.
 
         E[e eᵀ ‖T x‖²]  = E[e eᵀ] Tr[T Σx Tᵀ] + 2 P TᵀT Pᵀ + 4 Σ_k C_k C_kᵀ ‖T √Σx_k‖²
         E[x xᵀ ‖Bᵀ e‖²] = Σx Tr[Bᵀ E[e eᵀ] B] + 2 Pᵀ B Bᵀ P + 4 Σ_k √Σx_k √Σx_kᵀ ‖Bᵀ C_k‖²
@@ -116,34 +102,20 @@ def gradient_moments(weights: Weights, net: Net) -> list[tuple[Matrix, Matrix]]:
     return moments
 
 
-def conserved(weights: Weights) -> list[Matrix]:
-    """Return W_{i+1}ᵀ W_{i+1} − W_i W_iᵀ of each hidden layer, which gradient flow never changes
-    (the note's equation 62).
-    """
-    return [after.T @ after - before @ before.T for before, after in pairwise(weights)]
-
-
 def layer_moments(weights: Weights, net: Net) -> list[tuple[Matrix, Matrix]]:
-    """Return E[h hᵀ] and E[g gᵀ] of each hidden layer, both (width, width).
-
-    They are proportional at the least entropy. Source: Ziyin and Chuang 2025, footnote 16.
+    """Return E[h hᵀ] and E[g gᵀ] of each hidden layer, (width, width): proportional at the least
+    entropy. Source: Ziyin and Chuang 2025, footnote 16.
     """
     rest, world = _rest(weights, net), net.world
     errors = world.missed + rest @ world.inputs @ rest.T
-    return [
-        (before @ world.inputs @ before.T, after.T @ errors @ after)
-        for before, after in list(
-            zip(forward_maps(weights, net), backward_maps(weights, net), strict=True)
-        )[1:-1]
-    ]
+    maps = zip(hidden_maps(weights, net), backward_maps(weights, net)[1:-1], strict=True)
+    return [(h @ world.inputs @ h.T, g.T @ errors @ g) for h, g in maps]
 
 
 def sharpness(weights: Weights, net: Net, *, steps: int = 30, seed: int = 0) -> float:
     """Return the largest eigenvalue of ∇²L by Lanczos iteration with full reorthogonalization.
 
-    steps: products of the Hessian with a vector, at most as many as there are weights. Gradient
-    descent at a step above 2 / sharpness cannot stay where it is. Source: Lanczos 1950; Cohen et
-    al. 2021 for its meaning.
+    steps: products of the Hessian with a vector. Source: Lanczos 1950; Cohen et al. 2021.
     """
     moving = [weight.clone().requires_grad_() for weight in weights]
     gradients = torch.autograd.grad(loss(moving, net), moving, create_graph=True)
@@ -169,14 +141,13 @@ def sharpness(weights: Weights, net: Net, *, steps: int = 30, seed: int = 0) -> 
 
 
 def linear_cka(x: Matrix, y: Matrix, *, of_x: Matrix, of_y: Matrix, between: Matrix) -> float:
-    """Return linear CKA without centering of two layers, its expectation over all pairs of inputs.
+    """Return linear CKA without centering of two layers, in [0, 1].
 
         CKA = ‖T_x E[x yᵀ] T_yᵀ‖² / (‖T_x E[x xᵀ] T_xᵀ‖ ‖T_y E[y yᵀ] T_yᵀ‖)
 
-    x, y: the maps T from input to layer. of_x, of_y, between: second moments of the inputs that the
-    two networks see, and of both together. Range [0, 1], higher is more aligned. Raises MetricError
-    for a layer that is 0 for every input. Source: Kornblith et al. 2019, as the kernel alignment of
-    Ziyin and Chuang 2025, definition 1.
+    x, y: the maps T from input to layer. of_x, of_y, between: second moments of the inputs of each
+    network, and of both. Raises MetricError for a layer that is 0 for every input. Source:
+    Kornblith et al. 2019; Ziyin and Chuang 2025, definition 1.
     """
     sizes = [
         torch.linalg.matrix_norm(layer @ moment @ layer.T)
@@ -188,9 +159,7 @@ def linear_cka(x: Matrix, y: Matrix, *, of_x: Matrix, of_y: Matrix, between: Mat
 
 
 def align_layers(maps: Sequence[Matrix], others: Sequence[Matrix], moment: Matrix) -> Matrix:
-    """Return linear CKA of every layer (rows) with every layer of `others` (columns), if all see
-    the same inputs.
-    """
+    """Return linear CKA of every layer (rows) with every one of `others`, over the same inputs."""
     half = root(moment)
     eye = torch.eye(len(moment), dtype=torch.float64)
     scores = [
@@ -202,10 +171,7 @@ def align_layers(maps: Sequence[Matrix], others: Sequence[Matrix], moment: Matri
 
 def disproportion(x: Matrix, y: Matrix) -> float:
     """Return how far two layers are from definition 1: the least ‖c G_x − G_y‖ / ‖G_y‖ over c, with
-    G = TᵀT.
-
-    It is 0 if and only if c h_x(a)ᵀ h_x(b) = h_y(a)ᵀ h_y(b) for all inputs a and b. Range [0, 1],
-    lower is more aligned. Source: Ziyin and Chuang 2025, equation 1.
+    G = TᵀT, in [0, 1]. Source: Ziyin and Chuang 2025, equation 1.
     """
     first, second = (layer.T @ layer for layer in (x, y))
     first, second = (gram / torch.linalg.matrix_norm(gram) for gram in (first, second))

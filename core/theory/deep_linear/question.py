@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
 
 from core.errors import InputError, UnknownNameError
+from core.figures.grammar import Plot
 from core.options import option, part, seed_option
 from core.progress import Progress, tell_each
 from core.questions.finding import Finding
 from core.questions.question import Answer, Question
 from core.statistics.intervals import mean_interval
-from core.theory.deep_linear import runs
+from core.theory.deep_linear import figures, runs
 from core.theory.deep_linear.breakers import BREAKERS
 from core.theory.deep_linear.minima import least_entropy
-from core.theory.deep_linear.runs import NO_NOISE, Tables
+from core.theory.deep_linear.runs import NETWORKS, NO_NOISE, Tables
 from core.theory.deep_linear.training import Descent
 from core.theory.deep_linear.world import Net, make_nets
 from core.theory.simulation import in_one_thread
-
-if TYPE_CHECKING:
-    from core.figures.grammar import Plot
 
 PresetName = Literal[
     "sgd",
@@ -49,6 +47,11 @@ PresetName = Literal[
 MOST_STEPS = 6  # sizes of steps that are compared
 
 
+def _widths(name: str, *widths: int) -> Any:
+    text = f"widths of the hidden layers of {name}"
+    return option(widths, least=1, most=32, label=f"Network {name}", help=text)
+
+
 @dataclass(frozen=True)
 class Networks:
     """The world, the networks, and how SGD goes if it trains them."""
@@ -58,18 +61,10 @@ class Networks:
     rank: int = option(
         3, least=1, most=64, label="Rank of V", help="rank of the map from inputs to labels"
     )
-    a: tuple[int, ...] = option(
-        (6, 7), least=1, most=256, label="Network a", help="widths of the hidden layers of a"
-    )
-    b: tuple[int, ...] = option(
-        (5, 9, 8), least=1, most=256, label="Network b", help="widths of the hidden layers of b"
-    )
-    c: tuple[int, ...] = option(
-        (4,), least=1, most=256, label="Network c", help="widths of the hidden layers of c"
-    )
-    d: tuple[int, ...] = option(
-        (7, 5, 6, 8), least=1, most=256, label="Network d", help="widths of the hidden layers of d"
-    )
+    a: tuple[int, ...] = _widths("a", 6, 7)
+    b: tuple[int, ...] = _widths("b", 5, 9, 8)
+    c: tuple[int, ...] = _widths("c", 4)
+    d: tuple[int, ...] = _widths("d", 7, 5, 6, 8)
     condition: float = option(
         4.0,
         least=1,
@@ -94,7 +89,6 @@ class Networks:
     seed: int = seed_option("seed of the world and of all networks")
 
     def draw(self) -> tuple[Net, ...]:
-        """Draw the networks."""
         return make_nets(
             (self.a, self.b, self.c, self.d),
             d=self.inputs,
@@ -105,89 +99,72 @@ class Networks:
         )
 
     def descent(self, usual: Descent) -> Descent:
-        """Return how SGD goes, as a preset does if nothing is said."""
         return Descent(self.step[0] if self.step else usual.step, self.batch or usual.batch)
 
     @property
     def world(self) -> dict[str, int]:
-        """The choices of a world."""
         return {"d": self.inputs, "c": self.labels, "rank": self.rank, "seed": self.seed}
 
 
-def _limits(ask: DeepLinear) -> Tables:
-    steps = ask.networks.step or (0.01, 0.003, 0.001, 0.0003)
-    descents = [Descent(step, ask.descent.batch) for step in steps]
-    return runs.sweep_limits(ask.networks.draw()[:2], descents)
-
-
-def _approach(ask: DeepLinear) -> Tables:
-    networks, batch = ask.networks, ask.descent.batch
-    return runs.approach_edge(networks.world, networks.a[0], networks.step, batch)
-
-
-def _sweep(ask: DeepLinear) -> Tables:
-    strengths = ask.strength or BREAKERS[ask.preset].allowed(
-        modes=ask.networks.rank, labels=ask.networks.labels
-    )
-    return runs.sweep(ask.preset, ask.networks.draw(), strengths)
-
-
-def _break_all(ask: DeepLinear) -> Tables:
-    rows = [break_once(name, ask.networks) for name in tell_each(WAYS, "ways")]
-    return {"looks": pd.DataFrame(rows)}
-
-
-def break_once(name: str, networks: Networks) -> dict[str, Any]:
-    """Return a row on a way to break the theorem: preset, title, broken, mechanism; reached: the
-    least alignment at the last strength, or with the larger step; predicted, NaN if the theory
-    gives no number.
+def break_all(networks: Networks) -> Tables:
+    """Return a row for each way to break the theorem: preset, title, broken, mechanism; reached:
+    the least alignment at the last strength, or with the larger step; predicted.
     """
-    if name in BREAKERS:
-        one = BREAKERS[name]
-        hardest = one.allowed(modes=networks.rank, labels=networks.labels)[-1:]
-        last = runs.sweep(name, networks.draw(), hardest)["looks"].iloc[0]
-        about, values = (
-            (one.title, one.broken, one.mechanism),
-            (last["measured"], last["predicted"]),
-        )
-    else:
-        looks = runs.approach_edge(networks.world, networks.a[0])["looks"]
-        late = looks[looks["time"] > 0.4 * looks["time"].max()]
-        reached = late.loc[late["step"] == late["step"].max(), "alignment"].mean()
-        preset = PRESETS[name]
-        mechanism = "Descent stays at sharpness 2 / η; the aligned solution is sharper."
-        about, values = (preset.title, "steps are small", mechanism), (reached, math.nan)
-    columns = ("preset", "title", "broken", "mechanism", "reached", "predicted")
-    return dict(zip(columns, (name, *about, *map(float, values)), strict=True))
+    rows = []
+    for name in tell_each(WAYS, "ways"):
+        if name in BREAKERS:
+            one = BREAKERS[name]
+            about = [one.title, one.broken, one.mechanism]
+            hardest = one.allowed(modes=networks.rank, labels=networks.labels)[-1:]
+            last = runs.sweep(name, networks.draw(), hardest)["looks"].iloc[0]
+            reached, predicted = last["measured"], last["predicted"]
+        else:
+            about = [PRESETS[name].title, "steps are small"]
+            about += ["Descent stays at sharpness 2 / η; the aligned solution is sharper."]
+            late = _late(runs.approach_edge(networks.world, networks.a[0])["looks"])
+            reached = late.loc[late["step"] == late["step"].max(), "alignment"].mean()
+            predicted = math.nan
+        rows.append([name, *about, float(reached), float(predicted)])
+    columns = ["preset", "title", "broken", "mechanism", "reached", "predicted"]
+    return {"looks": pd.DataFrame(rows, columns=columns)}
+
+
+def _late(looks: pd.DataFrame) -> pd.DataFrame:
+    return looks[looks["time"] > 0.4 * looks["time"].max()]
 
 
 # --- findings ---
 
 
-def _cka(claim: str, value: float, note: str = "", **more: Any) -> Finding:
-    return Finding(claim, value, name="CKA", digits=3 if value < 0.999 else 6, note=note, **more)
+def _cka(claim: str, value: float, note: str = "", name: str = "least CKA", **more: Any) -> Finding:
+    return Finding(claim, value, name=name, digits=3 if value < 0.999 else 6, note=note, **more)
+
+
+def _are(value: float) -> str:
+    return "are aligned" if value > 0.9 else "are not aligned"
 
 
 def _of_training(looks: pd.DataFrame, tables: Tables) -> Iterator[Finding]:
     for run, rows in looks.groupby("run", sort=False):
+        when = "at the least entropic loss" if run == "entropic loss" else str(run)
         first, last = rows["min_alignment"].iloc[[0, -1]]
         final = rows[rows["at"] == rows["at"].max()]
         predicted = "" if run == NO_NOISE else " Theorem 1 predicts 1 for small steps."
         yield _cka(
-            f"least alignment of any two hidden layers of all networks, {run}",
+            f"{when}, all hidden layers of all networks {_are(last)}",
             last,
             f"It was {first:.2f} at the start.{predicted}",
         )
         layers = tables["layers"]
         layers = layers[(layers["run"] == run) & (layers["at"] == rows["at"].max())]
         yield Finding(
-            f"least cosine of E[h hᵀ] and E[g gᵀ] of a layer, {run}",
+            f"{when}, the least cosine of E[h hᵀ] and E[g gᵀ] of a layer",
             layers["proportion"].min(),
             digits=3,
             note="" if run == NO_NOISE else "Footnote 16 predicts 1.",
         )
         yield Finding(
-            f"entropy over the least of all minima, at most, {run}",
+            f"{when}, the entropy over the least of all minima, at most",
             final["entropy"].max(),
             digits=3,
             note=f"The loss is at most {final['excess_loss'].max():.1g} above its floor.",
@@ -196,19 +173,22 @@ def _of_training(looks: pd.DataFrame, tables: Tables) -> Iterator[Finding]:
 
 def _of_minima(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
     drawn = looks.loc[looks["by"] == "chance", "min_alignment"]
-    yield _cka("least alignment that SGD reaches", looks["min_alignment"].iloc[0])
     note = f"Their median is {drawn.median():.2f}; theorem 1 predicts 1 at the least entropy alone."
-    yield _cka(
-        "most that one of the other minima reaches", drawn.max(), note, n=len(drawn), over="minima"
-    )
+    claim = "other minima of the same loss are not aligned"
+    yield _cka(claim, drawn.max(), note, "greatest CKA", n=len(drawn), over="minima")
+    reached = looks["min_alignment"].iloc[0]
+    yield _cka(f"after SGD, both networks {_are(reached)}", reached)
 
 
 def _of_sharpness(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
-    for (data, run), rows in looks.groupby(["data", "run"], sort=False):
+    data = {"sharpens": "strong modes have little noise", "flattens": "the view is ill-conditioned"}
+    for (name, run), rows in looks.groupby(["data", "run"], sort=False):
         first, last = rows[rows["at"] >= runs.SETTLED].iloc[[0, -1]].to_dict("records")
+        ratio = last["sharpness"] / first["sharpness"]
+        moves = "rises" if ratio > 1.1 else "falls" if ratio < 0.9 else "hardly changes"
         yield Finding(
-            f"change in sharpness once the loss has settled, {runs.DATA[str(data)].lower()}, {run}",
-            last["sharpness"] / first["sharpness"],
+            f"{run}, sharpness {moves} if {data[str(name)]}",
+            ratio,
             unit="times",
             note=f"Alignment with the theorem's solution went from {first['alignment']:.2f} to"
             f" {last['alignment']:.2f}, entropy over its least from {first['entropy']:.2f} to"
@@ -218,13 +198,15 @@ def _of_sharpness(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
 
 def _of_edge(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
     for step, rows in looks.groupby("step", sort=False):
-        late = rows[rows["time"] > 0.4 * rows["time"].max()]
+        late = _late(rows)
         lost = rows["sharpness"].isna().any()
         theory = rows["sharpness_theory"].iloc[0] * step / 2
+        place = "at" if late["edge"].mean() > 0.75 else "below"
         yield Finding(
-            f"sharpness over 2 / η in the later half, with steps of {step:.3g}",
+            f"with steps of {step:.3g}, descent stays {place} the edge of stability",
             math.nan if lost else late["edge"].mean(),
-            note=f"The theorem's solution lies at {theory:.2f}. Alignment with it is"
+            name="sharpness / (2/η)",
+            note=f"The theorem's solution is at {theory:.2f}. Alignment with it is"
             f" {late['alignment'].mean():.3f}.",
             reason=f"descent diverged before {rows['at'].iloc[-1]:,} steps" if lost else "",
         )
@@ -234,7 +216,7 @@ def _of_limits(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
     for step, last in looks.groupby("step", sort=False).last().iterrows():
         run = f"SGD with steps of {step:g}" if step else "gradient flow"
         lost = "descent diverged" if math.isnan(last["min_alignment"]) else ""
-        claim = f"least alignment at time {last['time']:.3g}, {run}"
+        claim = f"at time {last['time']:.3g} of {run}, the layers {_are(last['min_alignment'])}"
         yield _cka(claim, last["min_alignment"], reason=lost)
 
 
@@ -253,7 +235,7 @@ def _of_hierarchy(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
 def _of_sweep(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
     first, last = looks.iloc[[0, -1]].to_dict("records")
     yield _cka(
-        f"least alignment of the two networks at strength {last['strength']:g}",
+        f"at strength {last['strength']:g}, the two networks {_are(last['measured'])}",
         last["measured"],
         f"At strength {first['strength']:g} it is {first['measured']:.6f}.",
     )
@@ -278,8 +260,8 @@ def _of_breakers(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
 
 @dataclass(frozen=True)
 class Preset:
-    """A run with a name. claim: what the theory says of it; formula: the same in LaTeX. descent:
-    how SGD goes, None if it does not train it; compares: whether it compares sizes of steps.
+    """A run with a name. claim: what the theory says of it; formula: the same in LaTeX. plot: its
+    main figure. descent: SGD's, None if it does not train it; compares: whether it compares steps.
     """
 
     title: str
@@ -287,6 +269,7 @@ class Preset:
     formula: str
     run: Callable[[DeepLinear], Tables]
     say: Callable[[pd.DataFrame, Tables], Iterator[Finding]]
+    plot: Callable[[pd.DataFrame], Plot]
     descent: Descent | None = None
     compares: bool = False
 
@@ -299,6 +282,7 @@ PRESETS: Mapping[str, Preset] = {
         r"W_i \leftarrow W_i - \eta\, \nabla_{W_i} \ell(x)",
         lambda ask: runs.train_noisily(ask.networks.draw(), ask.descent),
         _of_training,
+        figures.over_training,
         Descent(0.003),
     ),
     "theorem-1": Preset(
@@ -308,6 +292,7 @@ PRESETS: Mapping[str, Preset] = {
         r" \to 0",
         lambda ask: runs.train_entropic(ask.networks.draw()),
         _of_training,
+        figures.over_training,
     ),
     "minima": Preset(
         "Other minima",
@@ -315,6 +300,7 @@ PRESETS: Mapping[str, Preset] = {
         r"W_i \to T^{-1} W_i, \qquad W_{i+1} \to W_{i+1} T",
         lambda ask: runs.draw_minima(ask.networks.draw(), ask.descent),
         _of_minima,
+        figures.other_minima,
         Descent(0.003),
     ),
     "sharpness": Preset(
@@ -324,6 +310,7 @@ PRESETS: Mapping[str, Preset] = {
         r"\lambda_{\max}(\nabla^2 L)",
         lambda ask: runs.follow_sharpness(ask.networks.world, ask.networks.a, ask.descent),
         _of_sharpness,
+        figures.sharpness,
         Descent(0.01, 256),
     ),
     "edge-of-stability": Preset(
@@ -331,8 +318,11 @@ PRESETS: Mapping[str, Preset] = {
         "If the aligned solution is sharper than 2 / η, descent stays at this edge and cannot reach"
         " it; smaller steps pass it.",
         r"\lambda_{\max}(\nabla^2 L) \le 2 / \eta",
-        _approach,
+        lambda ask: runs.approach_edge(
+            ask.networks.world, ask.networks.a[0], ask.networks.step, ask.descent.batch
+        ),
         _of_edge,
+        figures.edge,
         Descent(0.0, runs.EDGE_BATCH),
         compares=True,
     ),
@@ -341,8 +331,15 @@ PRESETS: Mapping[str, Preset] = {
         "The limits of small steps and of long time do not commute (equation 72).",
         r"\lim_{t \to \infty} \lim_{\eta \to 0^+} \theta(t, \eta) \neq"
         r" \lim_{\eta \to 0^+} \lim_{t \to \infty} \theta(t, \eta)",
-        _limits,
+        lambda ask: runs.sweep_limits(
+            ask.networks.draw()[:2],
+            [
+                Descent(step, ask.descent.batch)
+                for step in ask.networks.step or (0.01, 0.003, 0.001, 0.0003)
+            ],
+        ),
         _of_limits,
+        figures.limits,
         Descent(0.0),
         compares=True,
     ),
@@ -353,14 +350,16 @@ PRESETS: Mapping[str, Preset] = {
         "",
         lambda ask: runs.compare_universality(ask.networks.draw(), ask.descent),
         _of_hierarchy,
+        figures.hierarchy,
         Descent(0.003),
     ),
     "breakers": Preset(
         "All ways to break it",
         "Perfect alignment is this model's default; each way breaks an assumption (section 5).",
         "",
-        _break_all,
+        lambda ask: break_all(ask.networks),
         _of_breakers,
+        figures.breakers,
     ),
 }
 
@@ -369,11 +368,17 @@ WAYS = (*BREAKERS, "edge-of-stability")
 
 
 def preset_of(name: str) -> Preset:
-    """Return what a preset's name stands for; a breaker is a sweep over its strengths."""
+    """Return a preset by its name; a breaker is a sweep over its strengths."""
     if name in PRESETS:
         return PRESETS[name]
     breaker = BREAKERS[name]
-    return Preset(breaker.title, breaker.mechanism, breaker.formula, _sweep, _of_sweep)
+
+    def run(ask: DeepLinear) -> Tables:
+        world = ask.networks
+        strengths = breaker.allowed(modes=world.rank, labels=world.labels)
+        return runs.sweep(name, world.draw(), strengths)
+
+    return Preset(breaker.title, breaker.mechanism, breaker.formula, run, _of_sweep, figures.broken)
 
 
 # --- questions ---
@@ -409,54 +414,32 @@ class DeepLinear(Question):
     rows: Literal["looks", "layers", "pairs"] = option(
         "looks", help="a row per moment or setting, per layer, or per pair of layers"
     )
-    strength: tuple[float, ...] = option(
-        (),
-        least=0,
-        most=1_000,
-        metavar="S",
-        label="Strengths",
-        help="strengths of what breaks the theorem (those of the preset)",
-    )
     networks: Networks = part(Networks)
 
     @property
     def descent(self) -> Descent:
-        """How SGD goes."""
         return self.networks.descent(preset_of(self.preset).descent or Descent(0.0))
 
     def complete(self, study: None) -> DeepLinear:
-        """Name the strengths of a breaker; refuse choices that the preset does not have."""
-        preset, networks, strength = preset_of(self.preset), self.networks, self.strength
-        breaks = self.preset in BREAKERS
-        if strength and not breaks:
-            raise InputError(
-                f"{self.preset} has no strength; name a breaker: {', '.join(BREAKERS)}"
-            )
+        """Refuse choices that the preset does not have."""
+        preset, networks = preset_of(self.preset), self.networks
         if not preset.descent and (networks.step or networks.batch):
-            trained = [name for name, one in PRESETS.items() if one.descent]
             raise InputError(
                 f"SGD does not train {self.preset}, so it has neither step nor batch; leave them"
-                f" out, or name one of {', '.join(trained)}"
+                " out"
             )
-        if len(networks.step) > (MOST_STEPS if preset.compares else 1):
-            compared = [name for name, one in PRESETS.items() if one.compares]
+        most = MOST_STEPS if preset.compares else 1
+        if len(networks.step) > most:
             raise InputError(
-                f"expected up to {MOST_STEPS} sizes of steps, not {len(networks.step)}"
-                if preset.compares
-                else f"{self.preset} has one size of steps, not {len(networks.step)};"
-                f" {' and '.join(compared)} compare several"
+                f"{self.preset} takes at most {most} sizes of steps, not {len(networks.step)}"
             )
-        if breaks and not strength:
-            strength = BREAKERS[self.preset].allowed(modes=networks.rank, labels=networks.labels)
-        return replace(self, strength=strength)
+        return self
 
     def simulate(self) -> Tables:
-        """Return all tables of the run; see `core.theory.deep_linear.runs`."""
         with in_one_thread():
             return preset_of(self.preset).run(self.complete(None))
 
     def findings(self, tables: Tables) -> list[Finding]:
-        """Return what the tables say."""
         return list(preset_of(self.preset).say(tables["looks"], tables))
 
     def answer(self, study: None, report: Progress | None) -> Answer:
@@ -466,9 +449,11 @@ class DeepLinear(Question):
         return Answer(tables[self.rows], self.findings(tables))
 
     def plot(self, table: pd.DataFrame) -> Plot:
-        from core.theory.deep_linear import figures
-
-        return figures.main(self.preset, self.rows, table)
+        if self.rows == "pairs":
+            return figures.layer_maps(table)
+        if self.rows == "layers":
+            return figures.over_layers(table, "proportion")
+        return preset_of(self.preset).plot(table)
 
 
 AfterName = Literal["SGD", "first weights", "least entropy"]
@@ -500,8 +485,7 @@ class Symmetry(Question):
     networks: Networks = part(Networks)
 
     def weights(self) -> tuple[Net, list[Any]]:
-        """Return the network and its weights: after each of several trainings by SGD, or one."""
-        net = self.networks.draw()["abcd".index(self.network)]
+        net = self.networks.draw()[NETWORKS.index(self.network)]
         if self.layer > len(net.widths):
             raise InputError(
                 f"network {self.network} has {len(net.widths)} hidden layers, not {self.layer}"
@@ -522,7 +506,6 @@ class Symmetry(Question):
             return tables | {"least": runs.least_values(net, ends, layer=self.layer)}
 
     def findings(self, tables: Tables) -> list[Finding]:
-        """Return λ* with its interval over trainings, and that the loss stays."""
         rows = tables["least"]
         values = rows.loc[rows["generator"] == self.along, "least"].to_numpy(float)
         low, high = mean_interval(values) if len(values) > 1 else (math.nan, math.nan)
@@ -551,6 +534,4 @@ class Symmetry(Question):
         return Answer(tables["looks"], self.findings(tables))
 
     def plot(self, table: pd.DataFrame) -> Plot:
-        from core.theory.deep_linear import figures
-
         return figures.symmetry(table)

@@ -1,8 +1,7 @@
-"""What is shown of deep linear networks: runs of training and sweeps, each a few tables.
+"""Runs of training and sweeps of deep linear networks, each a few tables by name.
 
-Every function returns tables by name: `looks`, a row per moment or setting; `layers`, a row per
-layer at each; `pairs`, the linear CKA of hidden layers at each, `row` with `column`, named a1, a2,
-b1 … of networks a, b …. `DeepLinear.columns` says what each column is.
+`looks`: a row per moment or setting; `layers`: a row per layer at each; `pairs`: linear CKA of
+hidden layers at each, `row` with `column`, named a1, a2, b1 … of networks a, b ….
 """
 
 from __future__ import annotations
@@ -20,9 +19,12 @@ import torch
 from core.progress import tell_each
 from core.theory.deep_linear.breakers import FLOW_TIME, break_alignment, relabel
 from core.theory.deep_linear.minima import (
+    entropy_change,
+    least,
     least_entropy,
     least_entropy_value,
     least_norm,
+    move,
     transform,
     whiten,
 )
@@ -38,7 +40,6 @@ from core.theory.deep_linear.network import (
     layer_moments,
     sharpness,
 )
-from core.theory.deep_linear.symmetry import entropy_change, least, move
 from core.theory.deep_linear.training import (
     Descent,
     descend_entropic,
@@ -70,18 +71,12 @@ def train_entropic(nets: Sequence[Net]) -> Tables:
     for number, latest in enumerate(zip_longest(*runs)):
         held = [before if now is None else now for now, before in zip(latest, held, strict=True)]
         _look(found, nets, held, {"run": "entropic loss", "at": EVERY * number})
-    return _tables(found)
+    return {name: pd.DataFrame(rows) for name, rows in found.items()}
 
 
-def train_noisily(
-    nets: Sequence[Net],
-    descent: Descent,
-    *,
-    counts: Sequence[int] = (),
-) -> Tables:
-    """Train every network by SGD, and by the same steps without noise.
-
-    counts: COUNTS if empty. Raises InputError if a run diverges.
+def train_noisily(nets: Sequence[Net], descent: Descent, *, counts: Sequence[int] = ()) -> Tables:
+    """Train every network by SGD, and by the same steps without noise; raise InputError if a run
+    diverges. counts: COUNTS if empty.
     """
     found: dict[str, list[Row]] = {}
     for run, batch in tell_each([(NOISE, descent.batch), (NO_NOISE, 0)], "runs"):
@@ -90,13 +85,12 @@ def train_noisily(
         for count, *held in zip(steps, *runs, strict=True):
             descent.check(held, count)
             _look(found, nets, held, {"run": run, "at": count})
-    return _tables(found)
+    return {name: pd.DataFrame(rows) for name, rows in found.items()}
 
 
 def _look(
     found: dict[str, list[Row]], nets: Sequence[Net], held: Sequence[Weights], about: Row
 ) -> None:
-    """Measure all networks by exact moments and add rows to the tables."""
     maps = [hidden_maps(weights, net) for net, weights in zip(nets, held, strict=True)]
     every = [layer for layers in maps for layer in layers]
     names = [f"{n}{i + 1}" for n, own in zip(NETWORKS, maps, strict=False) for i in range(len(own))]
@@ -119,21 +113,29 @@ def _look(
     found.setdefault("pairs", []).extend(_pairs(scores, names, names, about))
 
 
+def _pairs(
+    scores: Matrix, rows: Sequence[str], columns: Sequence[str], about: Row
+) -> Iterator[Row]:
+    for row, line in zip(rows, scores.tolist(), strict=True):
+        for column, value in zip(columns, line, strict=True):
+            yield {**about, "row": row, "column": column, "alignment": value}
+
+
 def weigh(net: Net, weights: Weights) -> Iterator[Row]:
-    """Yield a row for each matrix: the frozen M^I Z, layer 0, and W_1 … W_D with what it puts out.
+    """Yield a row for each matrix: the frozen M^I Z, layer 0, and W_1 … W_D with their outputs.
 
     norm and stretch (the first over the last singular value, 1 for a rotation) are those of W_i on
-    the r largest directions of what it gets: what a wide matrix does next to them changes neither
-    loss nor entropy. With the ending _theory: at the least entropy. Source: Ziyin and Chuang 2025,
-    equations 33, 36 and 39, footnote 16, section 6.
+    the r largest directions of its input; spread: the first over the last variance of h. With the
+    ending _theory: at the least entropy. Source: Ziyin and Chuang 2025, equations 33, 36 and 39,
+    footnote 16, section 6.
     """
     moments, layers = gradient_moments(weights, net), layer_moments(weights, net)
     measured, theory = _measure(net, weights), _measure(net, least_entropy(net))
+    norm = torch.linalg.matrix_norm
     for place, (row, goal) in enumerate(zip(measured, theory, strict=True)):
         row |= {f"{name}_theory": value for name, value in goal.items()}
         if 0 < place < len(weights):
             (inward, outward), (hidden, back) = moments[place - 1], layers[place - 1]
-            norm = torch.linalg.matrix_norm
             row |= {
                 "offset": least((inward, outward), torch.eye(len(inward), dtype=torch.float64)),
                 "gradients_apart": float(norm(inward - outward) / (norm(inward) + norm(outward))),
@@ -172,11 +174,7 @@ BETWEEN = 0.4  # where the edge of the large step lies, from the flat solution t
 _LOST = 1e9  # a loss from which no descent returns
 
 
-def follow_sharpness(
-    world: Mapping[str, int],
-    widths: Sequence[int],
-    descent: Descent,
-) -> Tables:
+def follow_sharpness(world: Mapping[str, int], widths: Sequence[int], descent: Descent) -> Tables:
     """Train a network with and without noise on data on which noise sharpens it, and on data on
     which it flattens it. world: d, c, rank and seed, as of `make_nets`.
     """
@@ -199,20 +197,16 @@ def edge_steps(net: Net) -> tuple[float, float]:
 
 
 def approach_edge(
-    world: Mapping[str, int],
-    width: int,
-    steps: Sequence[float] = (),
-    batch: int = EDGE_BATCH,
+    world: Mapping[str, int], width: int, steps: Sequence[float] = (), batch: int = EDGE_BATCH
 ) -> Tables:
     """Train a network of one hidden layer at several sizes of steps on the same data, for the same
-    η² · at, in which noise does the same.
+    time η² · at. A run that diverges has a last row without numbers.
 
-    steps: those of `edge_steps` if empty. A run that diverges has a last row without numbers.
+    steps: those of `edge_steps` if empty.
     """
     (net,) = make_nets([[width]], **world, **WORLDS["edge"])
-    steps = steps or edge_steps(net)
     rows: list[Row] = []
-    for step in tell_each(steps, "sizes of steps"):
+    for step in tell_each(steps or edge_steps(net), "sizes of steps"):
         for row in _course(net, Descent(step, batch), round(EDGE_TIME / step**2), {"step": step}):
             rows.append(row)
             row |= {"time": step**2 * row["at"], "edge": row["sharpness"] * step / 2}
@@ -276,12 +270,11 @@ def move_along(net: Net, weights: Weights, *, layer: int, by: Matrix) -> Tables:
         hidden = hidden_maps(moved, net)
         names = [f"h{i}" for i in range(1, len(hidden) + 1)]
         scores = align_layers(hidden, [*hidden, *goal], net.world.inputs)
-        change = entropy_change(moments, by, value)
         rows.append(
             {
                 "value": value,
                 "entropy": float(entropy(moved, net)) / least_value,
-                "predicted": (begun + change) / least_value,
+                "predicted": (begun + entropy_change(moments, by, value)) / least_value,
                 "excess_loss": excess_loss(moved, net),
                 "alignment": float(scores.min()),
             }
@@ -313,18 +306,12 @@ def least_values(net: Net, ends: Sequence[Weights], *, layer: int) -> pd.DataFra
 
 
 def draw_minima(
-    nets: Sequence[Net],
-    descent: Descent,
-    *,
-    count: int = 200,
-    spread: float = 1.0,
-    steps: int = 0,
+    nets: Sequence[Net], descent: Descent, *, count: int = 200, spread: float = 1.0, steps: int = 0
 ) -> Tables:
-    """Draw other global minima of the loss next to what SGD finds with the first two networks.
+    """Draw other global minima of the loss, next to what SGD finds with the first two networks.
 
-    By chance both are at their least entropy, and each hidden layer of the first is taken through a
-    random T⁻¹, T = exp(spread · G) with G normal and of unit norm for each dimension. Source: Ziyin
-    and Chuang 2025, section 3.
+    Both are taken at their least entropy, and each hidden layer of the first through T⁻¹,
+    T = exp(spread · G) with G normal. Source: Ziyin and Chuang 2025, section 3.
     """
     first, second = nets[:2]
     one, other = (end_noisily(net, descent, steps or COUNTS[-1]) for net in (first, second))
@@ -346,22 +333,16 @@ def draw_minima(
 
 
 def sweep(name: str, nets: Sequence[Net], strengths: Sequence[float]) -> Tables:
-    """Break the theorem at each strength with the first two networks; see `break_alignment`."""
-    rows: list[Row] = []
-    pairs: list[Row] = []
+    """Break the theorem at each strength with the first two networks: least alignment, measured and
+    predicted (NaN if the theory gives none).
+    """
+    rows = []
     for strength in tell_each(strengths, "strengths"):
-        broken = break_alignment(name, (nets[0], nets[1]), strength)
-        row: Row = {"strength": strength}
-        for kind, scores in (("measured", broken.measured), ("predicted", broken.predicted)):
-            row[kind] = math.nan if scores is None else float(scores.min())
-            row[f"{kind}_mean"] = math.nan if scores is None else float(scores.mean())
+        measured, predicted = break_alignment(name, (nets[0], nets[1]), strength)
+        theory = math.nan if predicted is None else float(predicted.min())
+        row = {"strength": strength, "measured": float(measured.min()), "predicted": theory}
         rows.append(row)
-        first, second = (
-            [f"{network}{place + 1}" for place in range(size)]
-            for network, size in zip(NETWORKS, broken.measured.shape, strict=False)
-        )
-        pairs += _pairs(broken.measured, first, second, {"strength": strength})
-    return {"looks": pd.DataFrame(rows), "pairs": pd.DataFrame(pairs)}
+    return {"looks": pd.DataFrame(rows)}
 
 
 UNTIL, LIMIT_LOOKS = 300.0, 9  # time t: η times the number of steps
@@ -372,12 +353,12 @@ def sweep_limits(nets: Sequence[Net], descents: Sequence[Descent]) -> Tables:
     whose time is long first, and look at the same times. Source: Ziyin and Chuang 2025, eq. 72.
     """
     times = np.geomspace(UNTIL / 1e4, UNTIL, LIMIT_LOOKS).tolist()
-    rows: list[Row] = []
-    ways = [(0.0, 0), *((one.step, one.batch) for one in descents)]
-    for step, batch in tell_each(ways, "sizes of steps"):
+    rows = []
+    for descent in tell_each([Descent(0.0), *descents], "sizes of steps"):
+        step = descent.step
         counts = [max(1, round(time / step)) if step else 0 for time in times]
         runs = [
-            run_sgd(net, Descent(step, batch), counts=counts)
+            run_sgd(net, descent, counts=counts)
             if step
             else flow(net, until=UNTIL, looks=LIMIT_LOOKS)
             for net in nets
@@ -416,8 +397,7 @@ def compare_universality(nets: Sequence[Net], descent: Descent) -> Tables:
     training, for everything that may differ.
 
     Every training by SGD has samples of its own; the control differs in nothing else. Whitening
-    needs widths of at least the inputs, and is left out otherwise. Raises InputError if SGD
-    diverges. Source: Ziyin and Chuang 2025, section 6.
+    needs widths of at least the inputs. Source: Ziyin and Chuang 2025, section 6.
     """
     first, second = nets[:2]
     rows: list[Row] = []
@@ -442,15 +422,3 @@ def compare_universality(nets: Sequence[Net], descent: Descent) -> Tables:
                 }
             )
     return {"looks": pd.DataFrame(rows)}
-
-
-def _pairs(
-    scores: Matrix, rows: Sequence[str], columns: Sequence[str], about: Row
-) -> Iterator[Row]:
-    for row, line in zip(rows, scores.tolist(), strict=True):
-        for column, value in zip(columns, line, strict=True):
-            yield {**about, "row": row, "column": column, "alignment": value}
-
-
-def _tables(found: Mapping[str, Sequence[Row]]) -> Tables:
-    return {name: pd.DataFrame(rows) for name, rows in found.items()}

@@ -16,7 +16,7 @@ from core.theory.deep_linear.network import Scalar, Weights, entropy, loss
 from core.theory.deep_linear.world import Matrix, Net, root
 from core.theory.simulation import Objective, descend
 
-ETAS = (1e-2, 1e-3, 1e-4)  # of the entropic loss, since the theorem speaks of the limit η → 0
+ETAS = (1e-2, 1e-3, 1e-4)  # of the entropic loss, towards the limit η → 0
 _MIXED_ETAS = (1e-1, 1e-2, 1e-3)  # of the mixed penalty, whose parts are 1 at their least
 _TOLERANCES = {"rtol": 1e-7, "atol": 1e-9}  # of the flow's integration
 _DRAWN = 8192  # steps at once
@@ -25,15 +25,13 @@ Stack = Float64[np.ndarray, "D m m"]
 
 @dataclass(frozen=True)
 class Descent:
-    """How SGD goes: the size of its steps, and how many samples' gradients each averages; 0 is all
-    there are, that is the gradient of the expected loss, without noise.
-    """
+    """SGD: the size of its steps, and the samples per step; 0 for the expected loss, no noise."""
 
     step: float
     batch: int = 1
 
     def check(self, held: Sequence[Weights], count: int) -> None:
-        """Raise InputError if any weights have diverged before a number of steps."""
+        """Raise InputError if any weights have diverged before this number of steps."""
         if not all(map(is_finite, held)):
             raise InputError(
                 f"descent diverged before {count:,} steps of size {self.step:g};"
@@ -49,12 +47,9 @@ def run_sgd(
     stream: int | Sequence[int] | None = None,
 ) -> Iterator[list[Matrix]]:
     """Train by W ← W − step · ∇ of the loss of fresh samples, and yield the weights after each of
-    these numbers of steps, rising.
+    these rising numbers of steps; not finite if the run diverges.
 
-    stream: seed of the samples, the net's if None. A run that diverges yields weights that are not
-    finite, and the caller has to say so.
-
-    A batch's gradient depends on E[x xᵀ] and E[ε xᵀ] over its samples alone; see `draw_samples`.
+    stream: seed of the samples, the net's if None.
     """
     from core.theory.deep_linear.steps import take_steps  # numba takes half a second
 
@@ -86,9 +81,9 @@ def draw_samples(
 ) -> tuple[Float64[np.ndarray, "steps k d"], Float64[np.ndarray, "steps k c"]]:
     """Draw white inputs and noise for each step.
 
-    draws: three, so that the number of steps drawn at once changes nothing. shape: (c, d). Batches
-    of more than d samples come as d samples with the second moments E[x xᵀ] and E[ε xᵀ] of such a
-    batch (Bartlett 1933, of the Wishart distribution), so that large ones cost no more.
+    draws: three, so that the number of steps drawn at once changes nothing. shape: (c, d). Since a
+    gradient depends on E[x xᵀ] and E[ε xᵀ] alone, batches of more than d samples come as d samples
+    with the same moments (Bartlett 1933, of the Wishart distribution).
     """
     (c, d), (of_inputs, of_noise, of_sizes) = shape, draws
     count = batch if 0 < batch <= d else d
@@ -117,9 +112,7 @@ def is_finite(weights: Weights) -> bool:
 
 
 def entropic_loss(net: Net, *, step: float) -> Objective:
-    """Return L(θ) + step · S(θ), which noisy descent at a small step follows. Source: Ziyin and
-    Chuang 2025, equation 12.
-    """
+    """Return L(θ) + step · S(θ). Source: Ziyin and Chuang 2025, equation 12."""
     return lambda weights: loss(weights, net) + step * entropy(weights, net)
 
 
@@ -138,8 +131,8 @@ def end_entropic(net: Net) -> list[Matrix]:
 
 
 def end_mixed(net: Net, share: float) -> list[Matrix]:
-    """Return the weights of least loss with the least (1 − share) S / S* + share ‖θ‖² / N*, each in
-    units of its least value: weight decay and noise at once.
+    """Return the weights of least loss with the least (1 − share) S / S* + share ‖θ‖² / N*, each
+    over its least value.
     """
     least_s = least_entropy_value(net)
     least_n = float(_norm(least_norm(net)))
@@ -164,17 +157,13 @@ def _norm(weights: Weights) -> Scalar:
 def flow(
     net: Net, *, until: float, looks: int = 24, start: Weights | None = None
 ) -> Iterator[list[Matrix]]:
-    """Follow dθ/dt = −∇L(θ) up to a time and yield the weights at times spread evenly in the
-    logarithm.
-
-    Integrated by Runge-Kutta of order 8 with step control (Dormand and Prince). Raises
-    TrainingError if that fails.
+    """Follow dθ/dt = −∇L(θ) by Runge-Kutta of order 8, and yield the weights at times spread evenly
+    in the logarithm; raise TrainingError if that fails.
     """
     from scipy.integrate import solve_ivp
 
     weights = net.start if start is None else start
     ends = np.cumsum([weight.numel() for weight in weights])[:-1]
-
     shapes = [weight.shape for weight in weights]
     before, after = net.before.numpy(), net.after.numpy()
     target, inputs = net.world.target.numpy(), net.world.inputs.numpy()

@@ -3,7 +3,7 @@
     y = V x + C q(x) + ε,    x ~ N(0, Σx),    ε ~ N(0, Σε)
     f(x) = M^O W_D … W_1 M^I Z x
 
-C is 0 unless it is to break the theorem. Only the W are trained. Source: Ziyin and Chuang 2025,
+Only the W are trained; C is 0 unless it is to break the theorem. Source: Ziyin and Chuang 2025,
 section 2.
 """
 
@@ -22,6 +22,7 @@ from core.errors import InputError
 
 Matrix = Float64[Tensor, "_ _"]
 WIDTHS = ((6, 7), (5, 9, 8))  # of the hidden layers
+CONDITION = 3.0  # largest over smallest eigenvalue of Σx; its root, of Σε
 _ROUNDING = 1e-14  # of an eigenvalue, relative to the largest
 
 
@@ -30,9 +31,7 @@ class World:
     """Inputs of second moment Σx (d, d), of full rank; labels V x + C q(x) + ε with V (c, d) and
     noise of covariance Σε (c, c).
 
-    curve: C (c, d), None if labels are linear. q_k(x) = (z_k² − 1) / √2 of the whitened inputs z =
-    Σx^{−1/2} x has mean 0 and variance 1, and is uncorrelated with the inputs, though not
-    independent of them.
+    curve: C (c, d), None if labels are linear; q_k(x) = (z_k² − 1) / √2 of z = Σx^{−1/2} x.
     """
 
     inputs: Matrix
@@ -42,25 +41,18 @@ class World:
 
     @property
     def missed(self) -> Matrix:
-        """Σε + C Cᵀ: the second moment of what no linear network can know of the labels."""
+        """Σε + C Cᵀ, the second moment of what no linear network can know of the labels."""
         return self.noise if self.curve is None else self.noise + self.curve @ self.curve.T
 
     @property
     def rank(self) -> int:
-        """The rank of V."""
         return int(torch.linalg.matrix_rank(self.target))
-
-    @property
-    def floor(self) -> float:
-        """The loss of the best network of full rank: Tr Σε if labels are linear."""
-        return float(torch.trace(self.missed))
 
 
 @dataclass(frozen=True)
 class Net:
-    """A network: what it learns from, what surrounds it and never changes, before = M^I Z (d, d)
-    and after = M^O (c, c), both invertible, its hidden widths, and the seed and scale of its first
-    weights.
+    """A network: before = M^I Z (d, d) and after = M^O (c, c) are frozen and invertible; seed and
+    scale are those of the first weights.
     """
 
     world: World
@@ -94,8 +86,7 @@ def make_nets(
 ) -> tuple[Net, ...]:
     """Draw a world and, for each element of `widths`, a network in it with M and Z of its own.
 
-    condition: of each M^I Z. quiet, noise: as `make_world`. Raises InputError for a rank above d or
-    c.
+    condition: of each M^I Z. quiet, noise: as `make_world`.
     """
     world = make_world(d=d, c=c, rank=rank, seed=seed, noise=noise, quiet=quiet)
     return tuple(
@@ -117,14 +108,12 @@ def make_world(
     rank: int,
     seed: int,
     noise: float = 0.3,
-    condition: float = 3.0,
     quiet: float | None = None,
 ) -> World:
-    """Draw a world of d inputs and c labels whose map has a rank; Tr Σx = d, Tr Σε = noise · c.
+    """Draw a world with Tr Σx = d and Tr Σε = noise · c; raise InputError for a rank above d or c.
 
-    condition: largest over smallest eigenvalue of Σx; that of Σε is its root, in random directions.
-    quiet: largest over smallest eigenvalue of Σε instead, with less noise the stronger a mode of V
-    √Σx. Raises InputError for a rank above d or c.
+    quiet: largest over smallest eigenvalue of Σε, with less noise the stronger a mode of V √Σx;
+    random directions if None.
     """
     if not 1 <= rank <= min(d, c):
         raise InputError(
@@ -132,7 +121,7 @@ def make_world(
         )
     draw = _generator(seed)
     target = _normal(draw, c, rank) @ _normal(draw, rank, d)
-    inputs, errors = draw_positive(draw, d, condition), draw_positive(draw, c, math.sqrt(condition))
+    inputs, errors = draw_positive(draw, d, CONDITION), draw_positive(draw, c, math.sqrt(CONDITION))
     if quiet is not None:
         modes = torch.linalg.svd(target @ root(inputs))[0]  # strongest first
         errors = (modes * torch.logspace(0.0, math.log10(quiet), c, dtype=torch.float64)) @ modes.T
@@ -143,7 +132,7 @@ def make_world(
 
 
 def _surround(world: World, *, seed: int, condition: float) -> tuple[Matrix, Matrix]:
-    """Draw M^I Z of a condition and M^O of its root, both with the norm of rotations."""
+    """Draw M^I Z of this condition and M^O of its root, both with the norm of rotations."""
     draw, found = _generator(seed), []
     for size, each in ((len(world.inputs), condition), (len(world.noise), math.sqrt(condition))):
         matrix = _rotation(draw, size) @ draw_positive(draw, size, each)
@@ -152,9 +141,7 @@ def _surround(world: World, *, seed: int, condition: float) -> tuple[Matrix, Mat
 
 
 def draw_positive(draw: torch.Generator, size: int, condition: float) -> Matrix:
-    """Draw a symmetric positive matrix with eigenvalues spread evenly in the logarithm from 1 to
-    `condition`.
-    """
+    """Draw a symmetric matrix with eigenvalues from 1 to `condition`, evenly in the logarithm."""
     turn = _rotation(draw, size)
     return (turn * torch.logspace(0.0, math.log10(condition), size, dtype=torch.float64)) @ turn.T
 
@@ -164,9 +151,7 @@ def draw_matrix(rows: int, columns: int, *, seed: int) -> Matrix:
 
 
 def root(matrix: Matrix) -> Matrix:
-    """Return the symmetric square root of a positive semi-definite matrix; an eigenvalue that only
-    rounding keeps from 0 is 0.
-    """
+    """Return the symmetric square root; eigenvalues within rounding of 0 count as 0."""
     values, vectors = torch.linalg.eigh(matrix)
     sound = values > _ROUNDING * values[-1]
     half: Tensor = (vectors * values.where(sound, 0.0).sqrt()) @ vectors.T

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
 import streamlit as st
 
-from core.options import build
 from core.questions.finding import sentences
-from core.theory.contrastive import figures
-from core.theory.contrastive.question import PRESETS, Contrastive, Preset
-from pages._parts.theory.simulated import held
+from core.theory.contrastive.question import PRESETS, Contrastive, Preset, kernels_plot
+from pages._parts.theory import held
 from pages._shared import bar, controls, exportbar, frame, prose
 from pages._shared.address import bind, release
+from pages._shared.controls import Look
 
 CLAIM = """A world is a sequence of events; a learner sees which of them happen close to each other
 in time. Its embedding comes to hold the pointwise mutual information of any two events. One-to-one
@@ -25,7 +23,6 @@ FORMULA = (
     r"P_\mathsf{coor}(a, b) \propto \sum_{|t - t'| \le T} P(z_t = a, z_{t'} = b)",
 )
 LOSSES = {"infonce": "InfoNCE", "nce": "binary NCE"}
-MEASURES = {"cka": "CKA", "mutual_knn": "mutual k-NN"}
 OPTIONS = controls.options_by_name(Contrastive)
 
 
@@ -43,40 +40,20 @@ def show() -> None:
         **bind("preset", "infonce", titles, kind="preset"),
     )
     preset = PRESETS[name]
+    looks = {one: Look(start=value) for one, value in preset.choices.items()}
     with bar.controls_bar():
-        question = pick(preset.choices)
+        start = preset.choices.get("loss", "infonce")
+        loss = controls.pick_option(OPTIONS["loss"], Look(labels=LOSSES, start=start))
+        other = {"nce": "temperature", "infonce": "positives"}[loss]
+        picked = controls.pick(
+            Contrastive,
+            looks=looks,
+            more=("events", "window", "jumps", "uneven"),
+            leave=("of", "loss", other),
+        )
+    of = preset.choices.get("of", "kernel")
     with frame.part():
-        show_run(question, preset)
-
-
-def pick(choices: Mapping[str, Any]) -> Contrastive:
-    """Draw the controls of the world, and those of the learner that its loss has. choices: of the
-    preset.
-    """
-    usual = {name: choices.get(name, one.default) for name, one in OPTIONS.items()}
-    chosen = {name: usual[name] for name in ("of", "sampled")}
-    with bar.more():
-        one = OPTIONS["world"]
-        chosen["world"] = controls.pick_choice(one, one.choices)
-        for name in ("events", "window"):
-            chosen[name] = controls.pick_number(OPTIONS[name], 64, usual=usual[name])
-        for name, most in (("jumps", 1.0), ("uneven", 1.5)):
-            step = most / 20
-            chosen[name] = controls.pick_share(
-                OPTIONS[name], 0.0, most, step=step, usual=usual[name]
-            )
-        chosen["apart"] = controls.pick_switch(OPTIONS["apart"])
-    chosen["loss"] = controls.pick_choice(
-        OPTIONS["loss"], tuple(LOSSES), labels=LOSSES, usual=usual["loss"]
-    )
-    if chosen["loss"] == "nce":
-        chosen["positives"] = controls.pick_share(OPTIONS["positives"], 0.05, 0.95, step=0.05)
-    else:
-        chosen["temperature"] = controls.pick_share(OPTIONS["temperature"], 0.1, 2.0, step=0.1)
-    if chosen["of"] != "widths":
-        chosen["width"] = controls.pick_number(OPTIONS["width"], 64)
-    chosen["seed"] = controls.pick_number(OPTIONS["seed"])
-    return build(Contrastive, chosen)
+        show_run(Contrastive(of, replace(picked.setup, loss=loss)), preset)
 
 
 def show_run(question: Contrastive, preset: Preset) -> None:
@@ -85,13 +62,9 @@ def show_run(question: Contrastive, preset: Preset) -> None:
     answered = held(question, lambda: question.answer(None, None))
     table, said = answered.table, sentences(answered.findings)
     prose.answer(said[:1])
-    mode, narrow, plot = frame.mode(), frame.narrow(), question.plot(table)
-    if question.of == "modalities":
-        measure = controls.pick_segment("Measure", MEASURES, "measure", start="cka")
-        plot = figures.information(table, measure)
-    if "learned" in table:
-        maps = figures.kernels(table).draw(mode, narrow)
-        exportbar.draw_alone(question, maps, key="kernels", table=table)
-    exportbar.draw_alone(question, plot.draw(mode, narrow), key=question.of, table=table)
+    plots = {"kernels": kernels_plot(table)} if "learned" in table else {}
+    for key, plot in (plots | {question.of: question.plot(table)}).items():
+        figure = plot.draw(frame.mode(), frame.narrow())
+        exportbar.draw_alone(question, figure, key=key, table=table)
     how = f"{frame.plain(preset.claim)}\n\n{CLAIM}"
     prose.explain(how, said[1:], (preset.formula, *FORMULA))

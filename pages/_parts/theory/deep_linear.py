@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -19,14 +18,14 @@ from core.theory.deep_linear.question import (
     DeepLinear,
     Networks,
     Symmetry,
-    break_once,
     preset_of,
 )
-from core.theory.deep_linear.runs import POINTS, REACH, Tables, generators
+from core.theory.deep_linear.runs import NETWORKS, POINTS, REACH, Tables, generators
 from core.theory.shipped import recall
-from pages._parts.theory.simulated import WIDTHS, held, pick_numbers
+from pages._parts.theory import held
 from pages._shared import address, bar, controls, exportbar, frame, prose
 from pages._shared.address import bind, fragment
+from pages._shared.controls import Look
 
 CLAIM = """Deep linear networks of different depths and widths see views of the same inputs and
 learn the same noisy labels. SGD noise aligns all layers of all networks up to rotation and scale,
@@ -49,7 +48,7 @@ SYMMETRIES = (
     r" \mathbb{E}\lVert \nabla_{W_{i+1}^{:j}} \ell \rVert^2 \qquad (T = e_j e_j^\top)",
 )
 SHOWN = [name for name in PRESETS if name != "breakers"]
-OPTIONS = controls.options_by_name(DeepLinear)
+BEHIND = ("inputs", "labels", "rank", "condition", *NETWORKS)
 MOVED = controls.options_by_name(Symmetry)
 
 
@@ -75,26 +74,19 @@ def show() -> None:
     show_breakers(replace(question.networks, step=(), batch=None))
 
 
-def pick(preset: str) -> DeepLinear:
-    """Draw the controls of the world, of the networks, and of how SGD goes if it trains them."""
-    chosen: dict[str, object] = {"preset": preset, "seed": controls.pick_number(OPTIONS["seed"])}
-    with bar.more():
-        chosen |= {
-            name: controls.pick_number(OPTIONS[name], 12) for name in ("inputs", "labels", "rank")
-        }
-        chosen["condition"] = controls.pick_share(OPTIONS["condition"], 1.0, 30.0, step=0.1)
-        for name in "abcd":
-            one = OPTIONS[name]
-            chosen[name] = tuple(map(int, pick_numbers(one, one.default, WIDTHS)))
-    descent = PRESETS[preset].descent
-    if descent and descent.step:
-        numbers = OPTIONS["step"].range
-        assert numbers
-        step = pick_numbers(OPTIONS["step"], (descent.step,), numbers)
-        batch = controls.pick_number(OPTIONS["batch"], usual=descent.batch)
-        chosen["step"] = () if step == (descent.step,) else step
-        chosen["batch"] = None if batch == descent.batch else batch
-    return build(DeepLinear, chosen)
+def pick(name: str) -> DeepLinear:
+    """Draw the controls of the world, of the networks, and of SGD if it trains them."""
+    usual, leave, looks = PRESETS[name].descent, ["preset", "rows"], {}
+    if usual and usual.step:
+        looks = {"step": Look(start=(usual.step,)), "batch": Look(start=usual.batch)}
+    else:
+        leave += ["step", "batch"]
+    networks = controls.pick(DeepLinear, looks=looks, more=BEHIND, leave=leave).networks
+    if usual:  # the preset's own choices are none
+        step = () if networks.step == (usual.step,) else networks.step
+        batch = None if networks.batch == usual.batch else networks.batch
+        networks = replace(networks, step=step, batch=batch)
+    return replace(build(DeepLinear, {"preset": name}), networks=networks)
 
 
 def simulate(question: DeepLinear) -> Tables:
@@ -170,7 +162,7 @@ def show_symmetry(networks: Networks) -> None:
 
 def pick_symmetry(networks: Networks) -> Symmetry:
     """Draw the controls of the symmetry."""
-    widths = {name: getattr(networks, name) for name in "abcd"}
+    widths = {name: getattr(networks, name) for name in NETWORKS}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         network = controls.pick_segment(
             "Network", {name: name for name in widths}, "network", start="a"
@@ -186,17 +178,11 @@ def pick_symmetry(networks: Networks) -> Symmetry:
 
 @fragment
 def show_breakers(networks: Networks) -> None:
-    """Draw the table of what breaks the theorem, filled row by row, and the run of a chosen row."""
+    """Draw the table of what breaks the theorem, and the run of a chosen row."""
     st.header("What breaks it?", anchor=False)
     with frame.part():
-        place = st.empty()
-        known = recall(replace(build(DeepLinear, {"preset": "breakers"}), networks=networks))
-        table = known.get("looks", pd.DataFrame())
-        for name in WAYS[len(table) :]:
-            row = held((name, networks), partial(break_once, name, networks))
-            table = pd.concat([table, pd.DataFrame([row])], ignore_index=True)
-            place.dataframe(table[["title", "reached", "predicted"]], hide_index=True)
-        place.dataframe(
+        table = simulate(DeepLinear("breakers", networks=networks))["looks"]
+        st.dataframe(
             table[["title", "reached", "predicted", "mechanism"]],
             hide_index=True,
             height="content",

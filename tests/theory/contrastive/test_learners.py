@@ -1,6 +1,4 @@
-"""Learners end at K_PMI + c on exact expectations and near it on samples; their losses and
-gradients by the plain formulas.
-"""
+"""Learners end at K_PMI + c; their losses and gradients by the plain formulas."""
 
 from __future__ import annotations
 
@@ -12,10 +10,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InputError, MetricError, TrainingError
-from core.theory.contrastive.kernel import best_r2, least_offset, pmi_kernel
-from core.theory.contrastive.learners import Learner, exact_loss, fit_products, learn, learn_sampled
-from core.theory.contrastive.runs import Setup
+from core.errors import InputError, MetricError
+from core.theory.contrastive.learners import Learner, exact_loss, fit_products, learn
+from core.theory.contrastive.question import Setup
+from core.theory.contrastive.world import least_offset, pmi_kernel
 
 SETUP = Setup(events=8, window=4)
 JOINT = SETUP.cooccur().joint
@@ -55,16 +53,6 @@ def test_a_world_without_an_offset_is_only_approached() -> None:
     kernel = pmi_kernel(rough)
     assert math.isnan(least_offset(kernel).value)
     assert fit_products(learn(Learner("nce", width=8, positives=0.9), rough), kernel).r2 < 0.95
-
-
-@pytest.mark.parametrize("loss", ["infonce", pytest.param("nce", marks=pytest.mark.slow)])
-def test_sampled_pairs_lead_near_the_same_kernel(loss) -> None:
-    learner = Learner(loss, width=8, positives=0.7)
-    found = learn_sampled(learner, JOINT, steps=400)
-    fit = fit_products(found, KERNEL)
-    assert fit.r2 > 0.9
-    assert fit.slope == pytest.approx(1, abs=0.15)
-    assert np.array_equal(found, learn_sampled(learner, JOINT, steps=400))
 
 
 @given(seed=st.integers(0, 100))
@@ -113,26 +101,10 @@ def test_pmi_is_the_minimum_of_both_losses() -> None:
         assert float(gradient.abs().max()) < 1e-12
 
 
-def test_no_width_does_better_than_the_best_of_its_width() -> None:
-    best = [best_r2(KERNEL, width) for width in range(1, 9)]
-    assert best == sorted(best)
-    assert best[-1] == pytest.approx(1)
-    for width in (1, 2, 4):
-        found = fit_products(trained(Learner(width=width)), KERNEL).r2
-        assert best[width - 1] - 0.1 < found <= best[width - 1] + 1e-3
-    assert best[0] < 0.6
-
-
 def test_what_is_no_learner_is_refused() -> None:
-    refused = (
-        ({"temperature": 0.0}, "number above 0"),
-        ({"positives": 1.0}, "between 0 and 1"),
-    )
-    refused += (({"temperature": math.inf}, "number above 0, not inf"),)
-    for choices, said in refused:
-        with pytest.raises(InputError, match=said):
-            Learner(**choices)
-    with pytest.raises(TrainingError, match="no longer a number; take a higher temperature"):
-        learn_sampled(Learner(width=2, temperature=1e-320), JOINT, steps=20)
+    with pytest.raises(InputError, match="number above 0"):
+        Learner(temperature=0.0)
+    with pytest.raises(InputError, match="between 0 and 1"):
+        Learner(positives=1.0)
     with pytest.raises(MetricError, match="the PMI of all pairs is the same"):
         fit_products(np.eye(8), pmi_kernel(np.full((8, 8), 1 / 64)))

@@ -53,7 +53,9 @@ def test_least_entropy_is_a_global_minimum_of_the_loss_with_the_entropy_that_is_
 ) -> None:
     net = make_nets(widths=(widths, widths), seed=seed)[0]
     weights = least_entropy(net, seed=seed)
-    assert float(loss(weights, net)) == pytest.approx(net.world.floor, rel=1e-10)
+    assert float(loss(weights, net)) == pytest.approx(
+        float(torch.trace(net.world.missed)), rel=1e-10
+    )
     least = least_entropy_value(net)
     assert float(entropy(weights, net)) == pytest.approx(least, rel=1e-9)
 
@@ -69,7 +71,9 @@ def test_no_other_minimum_of_the_loss_has_less_entropy(widths, seed, spread) -> 
         moved = transform(
             weights, layer=layer, by=torch.matrix_exp(spread * (noise + noise.T) / width)
         )
-        assert float(loss(moved, net)) == pytest.approx(net.world.floor, rel=1e-8)
+        assert float(loss(moved, net)) == pytest.approx(
+            float(torch.trace(net.world.missed)), rel=1e-8
+        )
         assert entropy(moved, net) > entropy(weights, net)
 
 
@@ -127,7 +131,7 @@ def test_the_transformed_minimum_has_the_same_loss_and_a_lower_alignment() -> No
     weights, other = (least_entropy(net) for net in (a, b))
     stretch = torch.diag(torch.logspace(-1, 1, 6, dtype=torch.float64))
     moved = transform(weights, layer=1, by=stretch)
-    assert float(loss(moved, a)) == pytest.approx(a.world.floor)
+    assert float(loss(moved, a)) == pytest.approx(float(torch.trace(a.world.missed)))
     layers = hidden_maps(moved, a), hidden_maps(other, b)
     scores = align_layers(*layers, a.world.inputs)
     assert scores[0].max() < 0.9  # the layer that was transformed
@@ -154,7 +158,9 @@ def test_least_norm_where_all_commute_is_a_product_of_powers() -> None:
 def test_least_norm_is_a_global_minimum_of_balanced_weights(widths, seed) -> None:
     net = make_nets(widths=(widths, widths), seed=seed)[0]
     weights = least_norm(net)
-    assert float(loss(weights, net)) == pytest.approx(net.world.floor, rel=1e-10)
+    assert float(loss(weights, net)) == pytest.approx(
+        float(torch.trace(net.world.missed)), rel=1e-10
+    )
     norms = [float(weight.square().sum()) for weight in weights]
     assert norms == pytest.approx([norms[0]] * len(norms))
 
@@ -167,7 +173,7 @@ def test_whitened_layers_depend_on_neither_view_frozen_matrices_nor_labels() -> 
     for net, world in zip(nets, worlds, strict=True):
         changed = replace(net, world=world)
         weights = whiten(changed)
-        assert float(loss(weights, changed)) == pytest.approx(world.floor)
+        assert float(loss(weights, changed)) == pytest.approx(float(torch.trace(world.missed)))
         assert entropy(weights, changed) > 1.01 * least_entropy_value(changed)
         layers += hidden_maps(weights, net)
     assert align_layers(layers, layers, worlds[0].inputs).min() > 1 - 1e-9

@@ -54,8 +54,10 @@ def test_nonlinear_labels_raise_the_floor_and_move_what_has_the_least_entropy(ne
     net = bent(nets[0])
     weights = least_entropy(net)
     curve = float(net.world.curve.square().sum())
-    assert net.world.floor == pytest.approx(float(torch.trace(net.world.noise)) + curve)
-    assert float(loss(weights, net)) == pytest.approx(net.world.floor)
+    assert float(torch.trace(net.world.missed)) == pytest.approx(
+        float(torch.trace(net.world.noise)) + curve
+    )
+    assert float(loss(weights, net)) == pytest.approx(float(torch.trace(net.world.missed)))
     least = float(entropy(weights, net))
     ((inward, outward),) = gradient_moments(weights, net)[:1]
     slope = (outward - inward) / torch.linalg.matrix_norm(outward - inward)
@@ -104,7 +106,7 @@ def test_without_noise_in_a_label_the_least_entropy_is_that_of_samples() -> None
     quiet = replace(net, world=replace(net.world, noise=(vectors * values) @ vectors.T))
     weights = least_entropy(quiet)
     value, size, sides = literal.moments(weights, quiet)
-    assert value == pytest.approx(quiet.world.floor)
+    assert value == pytest.approx(float(torch.trace(quiet.world.missed)))
     assert size == pytest.approx(least_entropy_value(quiet))
     assert sides[0][0] == pytest.approx(sides[0][1], abs=1e-9)
 

@@ -10,7 +10,7 @@ import torch
 
 from core.errors import InputError
 from core.theory.deep_linear import runs
-from core.theory.deep_linear.minima import least_entropy, least_norm, whiten
+from core.theory.deep_linear.minima import least, least_entropy, least_norm, move, whiten
 from core.theory.deep_linear.network import entropy, gradient_moments, hidden_maps, sharpness
 from core.theory.deep_linear.runs import (
     CONTROL,
@@ -26,7 +26,6 @@ from core.theory.deep_linear.runs import (
     sweep_limits,
     train_noisily,
 )
-from core.theory.deep_linear.symmetry import least, move
 from core.theory.deep_linear.training import Descent, run_sgd
 from core.theory.deep_linear.world import make_nets
 from tests.theory.deep_linear import literal
@@ -187,4 +186,3 @@ def test_a_sweep_has_a_row_for_each_strength() -> None:
     looks = found["looks"]
     assert looks["strength"].tolist() == [0.0, 1.0]
     assert looks["measured"].tolist() == pytest.approx(looks["predicted"].tolist(), abs=5e-3)
-    assert len(found["pairs"]) == 2

@@ -14,7 +14,6 @@ import torch
 from core.errors import InputError, TrainingError
 from core.theory.deep_linear.minima import least_entropy, least_norm
 from core.theory.deep_linear.network import (
-    conserved,
     disproportion,
     entropy,
     hidden_maps,
@@ -40,6 +39,11 @@ from tests.theory.deep_linear import literal
 @pytest.fixture(scope="module")
 def nets():
     return make_nets(((4,), (5, 4)), seed=4)
+
+
+def conserved(weights):
+    """Return W_{i+1}ᵀ W_{i+1} − W_i W_iᵀ, which gradient flow never changes (equation 62)."""
+    return [after.T @ after - before @ before.T for before, after in pairwise(weights)]
 
 
 def drawn(net, *, steps, batch, stream=None):
