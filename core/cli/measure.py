@@ -104,7 +104,7 @@ class BitsPerByte(Measuring):
     text: str = option(
         "owt",
         metavar="FILE|DATASET|owt|cave",
-        help=".txt, or a column text or caption of .csv .tsv .json .jsonl .parquet; captions of a"
+        help=".txt, or a column text or caption of .csv .json .jsonl .parquet; captions of a"
         " dataset of the store; owt: OpenWebText; cave: its held-out captions",
     )
     tokens: int = option(

@@ -20,7 +20,7 @@ from core.stimuli.worlds import the_cave
 from core.store import Store
 
 WEB, CAVE = "owt", "cave"
-TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
+TABLES = (".csv", ".json", ".jsonl", ".parquet")
 _HUB_ID = "Skylion007/openwebtext"
 _FILES = 80  # Parquet files of 100,000 documents each
 FIRST = f"plain_text/train-00000-of-{_FILES:05d}.parquet"

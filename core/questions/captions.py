@@ -1,5 +1,4 @@
-"""Do longer captions align better? Language models at every caption level that they read, against
-vision models and reality.
+"""Do longer captions align better? Language models at each caption level against vision models.
 
 Source: Huh et al. 2024, figure 9: alignment with vision models rises with the words of a caption.
 """
@@ -37,7 +36,7 @@ from core.study.spaces import default_language
 from core.study.study import Study
 
 EDGES = np.linspace(0, 1, 11)  # bins of the share of facts mentioned
-FEWEST = 16  # stimuli of a bin
+FEWEST = 16  # images of a bin
 LEAST_FAMILIES, LEAST_LEVELS = 2, 3  # of a trend test
 TREND = ("model_y", "models", "families", "levels", "slope", "low", "high", "rho", "p", "reason")
 NO_FACTS = "what a caption mentions is known only for a dataset whose factors are"
@@ -77,26 +76,21 @@ class CaptionScores(_ModelsByLevel):
 
     command = "captions scores"
     version = 2
-    listed = False  # captions alignment --by pair
+    listed = False
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        read = tellings(study).query("model in @self.x")
-        by_level = list(read.groupby("level")["name"])
+        read = embedded_levels(study).query("model in @self.x")
+        levels = list(read.groupby("level")["name"])
         tables = []
-        for done, (level, names) in enumerate(by_level, start=1):
+        for done, (level, names) in enumerate(levels, start=1):
             table = align_models(study, list(names), self.y, self.comparison)
             tables.append(table.rename(columns={"model_x": "name"}).assign(level=level))
             if report:
-                report(done, len(by_level), "caption levels")
-        about = ask(CaptionLevels(self.scope), study).set_index("level")
-        joined = (
-            pd.concat(tables, ignore_index=True)
-            .join(about[["words", "bytes", "facts"]], on="level")
-            .merge(read[["model", "name"]], on="name")
-        )
-        first = ["model", "level", "words", "bytes", "facts", "name"]
-        rest = [column for column in joined if column not in first]
-        return Answer(joined.sort_values("words", kind="stable", ignore_index=True)[first + rest])
+                report(done, len(levels), "caption levels")
+        about = ask(CaptionLevels(self.scope), study)[["level", "words", "bytes", "facts"]]
+        joined = read[["model", "name"]].merge(pd.concat(tables, ignore_index=True), on="name")
+        joined = joined.merge(about, on="level")
+        return Answer(joined.sort_values("words", kind="stable", ignore_index=True))
 
 
 @dataclass(frozen=True)
@@ -134,11 +128,10 @@ class CaptionAlignment(_ModelsByLevel):
         "stimuli": "stimuli of the bin",
     }
 
-    by: Literal["objective", "model", "modality", "pair"] = option(
+    by: Literal["objective", "model", "modality"] = option(
         "objective",
         label="Lines",
-        help="what each line is: an objective, a model, all vision models (modality, as in figure"
-        " 9), or each pair of a language model and a target",
+        help="what each line is: an objective, a model, or all vision models (modality, figure 9)",
     )
     over: Literal["words", "facts"] = option(
         "words", label="Over", help="the number of words, or the share of the factors mentioned"
@@ -153,11 +146,8 @@ class CaptionAlignment(_ModelsByLevel):
         if self.over == "facts":
             if study.dataset.world is None:
                 raise NotApplicableError(f"{NO_FACTS}; ask for alignment by words instead")
-            if self.comparison.metric != "mutual_knn" or self.by == "pair":
-                raise InputError(
-                    "over facts, single stimuli are scored by mutual k-NN, for groups of models or"
-                    " single ones"
-                )
+            if self.comparison.metric != "mutual_knn":
+                raise InputError("over facts, single images are scored by mutual k-NN")
         complete = super().complete(study)
         assert isinstance(complete, CaptionAlignment)
         return complete
@@ -168,30 +158,20 @@ class CaptionAlignment(_ModelsByLevel):
     def answer(self, study: Study, report: Progress | None) -> Answer:
         if self.over == "facts":
             return self._over_facts(study, report)
-        models, scores = study.models(), ask(self.scores, study, report)
-        titles = models.set_index("model")["title"]
-        if self.by == "pair":
-            scores = scores.assign(model_y=scores["model"] + " · " + scores["model_y"])
-            groups = {name: name for name in scores["model_y"]}
-            names = {name: " · ".join(map(str, titles[name.split(" · ")])) for name in groups}
-            about = pd.DataFrame({"group": names.values(), "parameters": np.nan}, index=list(names))
-        else:
-            groups, names = self._groups(models)
-            shown = models.assign(at=models["model"].map(groups))
-            about = shown.groupby("at")[["group", "parameters"]].first()
-            if self.by != "model":
-                about = about.assign(group=about.index, parameters=np.nan)
-        rows = by_group(scores, groups)
+        models = study.models()
+        groups, names = self._groups(models)
+        shown = models.assign(at=models["model"].map(groups))
+        about = shown.groupby("at")[["group", "parameters"]].first()
+        if self.by != "model":
+            about = about.assign(group=about.index, parameters=np.nan)
+        rows = by_group(ask(self.scores, study, report), groups)
         trends = level_trends(rows, clusters(models)).drop(columns="levels")
-        table = (
-            by_level(rows)
-            .merge(trends.rename(columns={"models": "paired"}), on="model_y", how="left")
-            .assign(title=lambda found: found["model_y"].map(names))
-            .join(about, on="model_y")
-        )
+        trends = trends.rename(columns={"models": "paired"})
+        table = by_level(rows).merge(trends, on="model_y", how="left")
+        table = table.assign(title=table["model_y"].map(names)).join(about, on="model_y")
         last = table["group"].str.lower() == REALITY
         table = pd.concat([table[~last], table[last]], ignore_index=True)
-        return Answer(table, [] if self.by == "pair" else self._findings(table))
+        return Answer(table, self._findings(table))
 
     def _groups(self, models: pd.DataFrame) -> tuple[dict[str, str], dict[str, str]]:
         """Return the group of each model (its objective, itself, or all models of its modality),
@@ -220,10 +200,8 @@ class CaptionAlignment(_ModelsByLevel):
         return Answer(table, facts_findings(table))
 
     def bins(self, study: Study, report: Progress | None = None) -> pd.DataFrame:
-        """Return the bins of `by_share` for each target and level.
-
-        A stimulus's score is the mean over language models of the share of its k neighbors that
-        both spaces have in common, in the layers that align best at that level.
+        """Return the bins of `by_share` for each target and level; an image's score is its mutual
+        k-NN, mean over language models, in the layers that align best at that level.
         """
         rows = ask(self.scores, study, report).dropna(subset="score")
         facts = {level: facts_at(study, level) for level in rows["level"].unique()}
@@ -273,7 +251,6 @@ class CaptionAlignment(_ModelsByLevel):
     def plot(self, table: pd.DataFrame) -> Plot:
         if "facts" in table:
             return self._plot_facts(table)
-        each = self.by in ("model", "pair")
         note = "{slope:+.3f} per doubling [{low:+.3f}, {high:+.3f}], {p_adjusted:p}"
         ends = {
             "bottom": table["mean"] - table["deviation"],
@@ -304,7 +281,7 @@ class CaptionAlignment(_ModelsByLevel):
             ),
             x=Axis("words per caption", log=True, ticks="data"),
             y=Axis(self.comparison.label, zero=True),
-            facet=Facet("group", note="" if each else "{slope:+.3f}, {p_adjusted:p}"),
+            facet=Facet("group", note="" if self.by == "model" else "{slope:+.3f}, {p_adjusted:p}"),
             levels=(Level("chance"),),
             empty="No alignment can be computed at these caption levels.",
             height=230,
@@ -361,7 +338,7 @@ class CaptionLevels(StudyQuestion):
         return outdated_sentences(study)
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        levels = tellings(study).groupby("level", sort=False)["model"].nunique()
+        levels = embedded_levels(study).groupby("level", sort=False)["model"].nunique()
         rows = []
         for done, (level, models) in enumerate(levels.items(), start=1):
             texts = [" ".join(several) for several in texts_at(study, str(level))]
@@ -376,10 +353,8 @@ class CaptionLevels(StudyQuestion):
 
 
 def facts_findings(bins: pd.DataFrame) -> list[Finding]:
-    """Return for each target at how many levels captions that mention more align better.
-
-    A level's direction is the sign of the slope by least squares over its bins, weighted by their
-    stimuli. It describes these stimuli and is no test.
+    """Return for each target at how many levels captions that mention more align better: the sign
+    of the least-squares slope over bins, weighted by their images. This is no test.
     """
     scored = bins.dropna(subset="score")
     several = scored[scored.groupby(["model_y", "level"])["facts"].transform("size") > 1]
@@ -405,7 +380,8 @@ def facts_findings(bins: pd.DataFrame) -> list[Finding]:
 def _readers(study: Study, models: Sequence[str]) -> tuple[str, ...]:
     if not study.dataset.levels:
         raise NotApplicableError(f"{study.dataset.name!r} holds no captions")
-    readers = retold_models(study)
+    counts = embedded_levels(study)["model"].value_counts()
+    readers = [str(name) for name in counts.index[counts > 1]]
     trained = [name for name in default_language(study) if name in readers]
     named = tuple(dict.fromkeys(models or trained))
     if not (readers and named):
@@ -419,7 +395,6 @@ def _readers(study: Study, models: Sequence[str]) -> tuple[str, ...]:
 
 
 def _targets(study: Study, against: Sequence[str]) -> tuple[str, ...]:
-    """Check that no language model is among them: it would be compared with itself."""
     models = study.models()
     targets = models.loc[~reads(models, "caption"), "model"].tolist()
     finished = usual(models)
@@ -434,14 +409,13 @@ def _targets(study: Study, against: Sequence[str]) -> tuple[str, ...]:
     return named
 
 
-def tellings(study: Study) -> pd.DataFrame:
-    """Return a row per language model and level that it is embedded at: model, level, name (what
-    the store calls the embedding). Of several of one level, the first by name; those of texts that
-    their level holds no more are left out, see `outdated_sentences`.
+def embedded_levels(study: Study) -> pd.DataFrame:
+    """Return a row per language model and level that it is embedded at: model, level, name (of the
+    embedding); without those of `outdated_sentences`, and of several the first by name.
     """
-    retold, outdated = study.store.caption_variants(study.dataset.name), _outdated(study)
+    variants, outdated = study.store.caption_variants(study.dataset.name), _outdated(study)
     rows = [
-        (retold.get(entry.card.name, entry.card.name), entry.level, entry.card.name)
+        (variants.get(entry.card.name, entry.card.name), entry.level, entry.card.name)
         for entry in study.store.embeddings(study.dataset.name)
         if entry.level is not None and entry.card.name not in outdated
     ]
@@ -454,10 +428,10 @@ def tellings(study: Study) -> pd.DataFrame:
 
 
 def outdated_sentences(study: Study) -> list[str]:
-    """Return a sentence for each embedding that read other texts than its level holds now."""
+    """Return a sentence for each embedding of captions that were changed since."""
     folder = study.store.root, study.dataset.name
     return [
-        f"{name} is left out: the captions of level {level!r} were written again since; delete"
+        f"{name} is left out: the captions of level {level!r} changed since; delete"
         f" {embedding_file(*folder, name)} and embed it again"
         for name, level in _outdated(study).items()
     ]
@@ -480,9 +454,7 @@ def _outdated(study: Study) -> dict[str, str]:
 
 
 def texts_at(study: Study, level: str) -> Texts:
-    """Return what is read of each stimulus of a study at a level; see
-    `core.embedding.reading.read_texts`.
-    """
+    """Return the captions of each stimulus of a study at a level."""
     from core.embedding.reading import read_texts  # torch takes seconds
 
     texts = read_texts(study.store, study.dataset.name, level)
@@ -490,7 +462,7 @@ def texts_at(study: Study, level: str) -> Texts:
 
 
 def facts_at(study: Study, level: str) -> Float64[np.ndarray, "n"]:
-    """Return the share of each stimulus's facts that its caption mentions, NaN outside the Cave."""
+    """Return the share of each stimulus's facts that its caption mentions, NaN without a world."""
     world = study.dataset.world
     if world is None:
         return np.full(study.size, np.nan)
@@ -499,16 +471,9 @@ def facts_at(study: Study, level: str) -> Float64[np.ndarray, "n"]:
     return np.array([world.told(event, " ".join(texts)) for event, texts in pairs])
 
 
-def retold_models(study: Study) -> list[str]:
-    """Return all language models that are embedded at two levels or more."""
-    counts = tellings(study)["model"].value_counts()
-    return [str(name) for name, levels in counts.items() if levels > 1]
-
-
 def by_level(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per target and level, from the fewest words to the most: words, mean and
-    deviation (n − 1; NaN for one) of the scores over language models, models, chance. Source: Huh
-    et al. 2024, figure 9.
+    """Return a row per target and level, by words: words, mean and deviation (n − 1; NaN for one)
+    of the scores over language models, models, chance. Source: Huh et al. 2024, figure 9.
     """
     scored = rows.dropna(subset="score")
     table = scored.groupby(["model_y", "level"], sort=False).agg(
@@ -522,8 +487,8 @@ def by_level(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_group(rows: pd.DataFrame, groups: Mapping[str, str]) -> pd.DataFrame:
-    """Return each language model's mean score over the targets of a group in place of them. groups:
-    of each target; one without is left out.
+    """Return each language model's mean score over the targets of each group. groups: by target;
+    targets without one are left out.
     """
     named = rows.assign(model_y=rows["model_y"].map(groups)).dropna(subset=["model_y", "score"])
     keys = ["model", "level", "words", "model_y"]
@@ -535,22 +500,17 @@ def by_group(rows: pd.DataFrame, groups: Mapping[str, str]) -> pd.DataFrame:
 
 
 def level_trends(rows: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFrame:
-    """Test for each target whether alignment changes with the number of words.
+    """Test for each target whether alignment changes with the number of words: TREND, p_adjusted.
 
-    A family's score at a level is the mean over its language models: they share how they were made,
-    so each alone is no sample. slope: change when the words double, by least squares over log₂
-    words for each family, then their mean; low, high: its 95% interval by Student's t over the
-    families. p: Page's test that every family ranks the levels by their words or against them,
-    two-sided (twice the smaller one-sided p); rho: its direction, from −1 to 1, ρ = 12 L / (m n (n²
-    − 1)) − 3 (n + 1) / (n − 1) of m families, n levels and Page's L. p_adjusted: for the false
-    discovery rate over these targets. What moves every family at one level for another reason, such
-    as how its captions were written, passes for a trend: if it makes .1, .3, .5 or .7 of the
-    variance, p is below .05 in 8, 16, 21 or 32 of 100 (simulated, four families at four levels). If
-    some models lack levels, the levels are those of a model for which models that have them ×
-    levels is largest. Levels of equally many words count as one; one without words has no log₂.
-    rows: model, level, words, model_y, score. families: of each model; one without is its own.
-    Returns TREND and p_adjusted; NaN with a reason below two families or three levels. Raises
-    InputError for a model that has two rows of one level and target. Source: Page 1963.
+    A family's score at a level is the mean over its language models. slope: change per doubling of
+    the words, least squares over log₂ words, mean over families; low, high: its 95% interval,
+    Student's t over families. p: Page's test of the order of the levels, two-sided; rho: its
+    direction, ρ = 12 L / (m n (n² − 1)) − 3 (n + 1) / (n − 1) of m families, n levels and Page's L.
+    p_adjusted: for the false discovery rate over targets. An artifact of how one level was written
+    passes for a trend. Of incomplete data, the levels of the model for which complete models ×
+    levels is largest. families: by model; a model without one is its own. NaN with a reason below
+    two families or three levels. Raise InputError for two rows of one model, level and target.
+    Source: Page 1963.
     """
     twice = rows.loc[rows.duplicated(["model_y", "model", "level"]), ["model", "level", "model_y"]]
     if len(twice):
@@ -560,7 +520,7 @@ def level_trends(rows: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFram
             " all but one out"
         )
     estimates = [
-        {"model_y": str(target), **_trend(_paired(part, families), families)}
+        {"model_y": str(target), **_trend(part, families)}
         for target, part in rows.groupby("model_y", sort=False)
     ]
     numbers = dict.fromkeys(("slope", "low", "high", "rho", "p"), np.float64)
@@ -569,54 +529,44 @@ def level_trends(rows: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFram
     return table
 
 
-def _paired(rows: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFrame:
-    """Return a row per language model that has every level and a column per number of words,
-    rising: levels of one are averaged.
-    """
+def _trend(rows: pd.DataFrame, families: Mapping[str, str]) -> dict[str, Any]:
+    """Return the row of a target: of models that have every level, by the number of words."""
     every = rows[rows["words"] > 0].pivot(index="model", columns="level", values="score")
+
+    def by_family(scores: pd.DataFrame) -> pd.DataFrame:
+        return scores.groupby([families.get(name, name) for name in scores.index]).mean()
+
+    def enough(table: pd.DataFrame) -> bool:
+        return table.shape[0] >= LEAST_FAMILIES and table.shape[1] >= LEAST_LEVELS
+
     offered = [every.loc[:, has].dropna() for has in every.notna().to_numpy() if has.any()]
-    table = max(
+    kept = max(
         offered,
-        key=lambda kept: (_enough(_by_family(kept, families)), kept.size, kept.shape[1]),
+        key=lambda one: (enough(by_family(one)), one.size, one.shape[1]),
         default=every.dropna(),
     )
     words = rows.groupby("level")["words"].first()
-    return table.set_axis(words[table.columns], axis=1).T.groupby(level=0).mean().T
-
-
-def _by_family(table: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFrame:
-    return table.groupby([families.get(name, name) for name in table.index]).mean()
-
-
-def _enough(table: pd.DataFrame) -> bool:
-    families, levels = table.shape
-    return families >= LEAST_FAMILIES and levels >= LEAST_LEVELS
-
-
-def _trend(scores: pd.DataFrame, families: Mapping[str, str]) -> dict[str, Any]:
-    """Return the row of a target; scores: a row per model, a column per number of words."""
-    table = _by_family(scores, families)
+    # levels of equally many words count as one
+    scores = kept.set_axis(words[kept.columns], axis=1).T.groupby(level=0).mean().T
+    table = by_family(scores)
     count, levels = table.shape
     about = {"models": len(scores), "families": count, "levels": levels}
-    if not _enough(table):
+    if not enough(table):
         wanted = f"{LEAST_FAMILIES} families of language models at {LEAST_LEVELS} caption levels"
         return {**about, "reason": f"needs {wanted}; {count} at {levels} loaded"}
     ranked, doublings = table.to_numpy(np.float64), np.log2(table.columns.to_numpy(np.float64))
     around = doublings - doublings.mean()
     slopes = ranked @ around / (around @ around)
     half = t.ppf((1 + LEVEL) / 2, count - 1) * slopes.std(ddof=1) / np.sqrt(count)
-    middle = slopes.mean()
     rising, falling = (page_trend_test(part) for part in (ranked, ranked[:, ::-1]))
     largest = count * levels * (levels**2 - 1)
-    rho = 12 * rising.statistic / largest - 3 * (levels + 1) / (levels - 1)
-    p = min(1.0, 2 * min(rising.pvalue, falling.pvalue))
     return {
         **about,
-        "slope": middle,
-        "low": middle - half,
-        "high": middle + half,
-        "rho": rho,
-        "p": p,
+        "slope": slopes.mean(),
+        "low": slopes.mean() - half,
+        "high": slopes.mean() + half,
+        "rho": 12 * rising.statistic / largest - 3 * (levels + 1) / (levels - 1),
+        "p": min(1.0, 2 * min(rising.pvalue, falling.pvalue)),
         "reason": "",
     }
 

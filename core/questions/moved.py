@@ -27,7 +27,7 @@ MOVED: dict[str, str] = {
     "stimuli nearest": "stimuli neighbors --stimulus 0",
     "stimuli residuals": "dispersion stimuli",
     "stimuli shared": "stimuli neighbors",
-    "captions scores": "captions alignment --by pair",
+    "captions scores": "captions alignment --by model",
     "competence tasks": "competence list --solved",
     "competence trends": "competence bins",
     "convergence anna-karenina": "convergence levels --between",

@@ -93,11 +93,11 @@ def texts(at: Place, level: str) -> list[tuple[str, ...]]:
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def tellings(at: Place) -> pd.DataFrame:
+def embedded_levels(at: Place) -> pd.DataFrame:
     """Return model, level, name of every embedding of captions; see
-    `core.questions.captions.tellings`.
+    `core.questions.captions.embedded_levels`.
     """
-    return retold.tellings(queries.study(at))
+    return retold.embedded_levels(queries.study(at))
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

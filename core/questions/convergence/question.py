@@ -473,7 +473,7 @@ class FineTuned(_Trainings):
     """Does fine-tuning reduce alignment?"""
 
     command = "convergence fine-tuned"
-    version = 4
+    version = 5
     columns: ClassVar[Mapping[str, str]] = {
         "copies": "fine-tuned copies",
         "with": "language recipe, or all language models",
@@ -548,7 +548,8 @@ def compare_copies(trainings: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame
     language = trainings[(reads == "caption") & (trainings["varies"] == "")]
     copies = trainings[(reads == "image") & trainings["start"].isin(names)]
     scores = pd.DataFrame(score_matrix(pairs, names), index=names, columns=names)
-    readers = {ALL: language["model"], **dict(iter(language.groupby("recipe")["model"]))}
+    recipes = (rows for _, rows in language.groupby("recipe"))
+    readers = {ALL: language["model"], **{one["title"].iloc[0]: one["model"] for one in recipes}}
     rows = []
     for line, of_line in copies.groupby("line", sort=False) if len(language) else ():
         for title, models in readers.items():

@@ -27,7 +27,6 @@ LINES = {
     "objective": "objective",
     "model": "model",
     "modality": "all vision models",
-    "pair": "pair of models",
 }
 HELP = {
     "x": "Language models at two caption levels or more. Default: all trained ones.",
@@ -41,14 +40,14 @@ def is_offered(at: Place) -> bool:
     models = queries.models(at)
     if not (reads(models, "caption").any() and (reads(models, "image") | is_reality(models)).any()):
         return False
-    return bool(facts.tellings(at)["model"].value_counts().max() > 1)
+    return bool(facts.embedded_levels(at)["model"].value_counts().max() > 1)
 
 
 def show(at: Place) -> None:
     frame.need_stimuli(at)
     for sentence in outdated_sentences(queries.study(at)):
         st.warning(frame.plain(sentence), icon=":material/error:")
-    several = facts.tellings(at)["model"].value_counts()
+    several = facts.embedded_levels(at)["model"].value_counts()
     models = usual(queries.models(at))
     reading = models[models["model"].isin(several.index[several > 1])]
     seeing = models[reads(models, "image") | is_reality(models)]

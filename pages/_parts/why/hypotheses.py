@@ -1,5 +1,5 @@
-"""The published explanations of convergence, each decided by one test, and what stands next to
-them: weak and strong models, and fine-tuning.
+"""The published explanations of convergence, each decided by one test; weak and strong models;
+fine-tuning.
 """
 
 from __future__ import annotations
@@ -48,12 +48,11 @@ def _show_more(at: Place, question: Summary) -> None:
     about = (at.scope, question.names, question.comparison)
     thirds = Levels(*about, question.permutations, question.seed, between=True)
     copies = FineTuned(*about)
-    for one, header, caption in (
-        (thirds, "Anna Karenina: are weak models idiosyncratic?", KARENINA),
+    for one, title, caption in (
+        (thirds, "Weak and strong models (Anna Karenina)", KARENINA),
         (copies, "Fine-tuning", COST),
     ):
         with frame.part():
             if len(queries.ask(at, one)):
-                section.draw(
-                    at, one, key=one.command.replace(" ", "-"), header=header, caption=caption
-                )
+                with st.expander(title):
+                    section.draw(at, one, key=one.command.replace(" ", "-"), caption=caption)

@@ -20,8 +20,8 @@ from core.questions.captions import (
     CaptionLevels,
     CaptionScores,
     by_level,
+    embedded_levels,
     level_trends,
-    tellings,
     texts_at,
 )
 from core.recipe import Recipe
@@ -105,8 +105,8 @@ def tell_outdated(study: Study) -> list[str]:
     return list(left_out_of(CaptionScores(), study))
 
 
-def test_retellings_are_read_at_their_level_and_counted_nowhere(study: Study) -> None:
-    table = tellings(study).query("model == 'llama-m'").set_index("level")["name"]
+def test_reembedded_levels_are_read_at_their_level_and_counted_nowhere(study: Study) -> None:
+    table = embedded_levels(study).query("model == 'llama-m'").set_index("level")["name"]
     assert table.to_dict() == {"20": "llama-m", "5": "llama-m~5", "40": "llama-m~40"}
     assert study.readers("caption") == ["gpt-2-m", "gpt-2-xs", "llama-m"]
     assert not study.models()["model"].str.contains("~").any()
@@ -195,10 +195,10 @@ def test_a_level_that_was_written_again_is_left_out_until_it_is_read_again(tmp_p
     write(" in many more words", words=6)
     study = Study(Store(tmp_path), "counted")
     assert caption_levels(study)["level"].tolist() == ["20", "5"]
-    assert tellings(study)["name"].tolist() == ["counting", "counting~5"]
+    assert embedded_levels(study)["name"].tolist() == ["counting", "counting~5"]
     path = tmp_path / "embeddings" / "counted" / "counting~brief.duckdb"
     assert tell_outdated(study) == [
-        "counting~brief is left out: the captions of level 'brief' were written again since;"
+        "counting~brief is left out: the captions of level 'brief' changed since;"
         f" delete {path} and embed it again"
     ]
     path.unlink()
