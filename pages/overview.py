@@ -9,8 +9,7 @@ import streamlit as st
 
 from core.encoders.encoder import REALITY
 from core.figures import exports
-from core.figures.pdf import to_pdf
-from core.figures.printing import TWO_COLUMNS
+from core.figures.printing import TWO_COLUMNS, to_pdf
 from core.questions.convergence.question import Summary, tally
 from core.questions.finding import sentences
 from core.questions.headline import Headline

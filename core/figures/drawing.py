@@ -6,7 +6,8 @@ time of a redraw. Here nothing is checked: the tests let Plotly check every figu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import lru_cache
 from typing import Any
@@ -15,8 +16,13 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from core.figures.numbers import count_text, small_text
+from core.figures.theme import INK, Mode, plain, template, wrap
+
 WHOLE = {"error_x", "error_y", "paper_bgcolor", "plot_bgcolor"}  # names with an underscore
 Tree = dict[str, Any]  # what a trace, an axis or a layout is
+SILENT: Tree = {"hoverinfo": "skip", "showlegend": False}  # neither card nor legend
+RING: Tree = {"symbol": "circle-open", "line": {"width": 2}}  # of the chosen alone
 
 
 class Drawing:
@@ -45,9 +51,6 @@ class Drawing:
     def add_heatmap(self, **trace: Any) -> Drawing:
         return self.add_trace({"type": "heatmap", **trace})
 
-    def add_bar(self, **trace: Any) -> Drawing:
-        return self.add_trace({"type": "bar", **trace})
-
     def add_annotation(self, **look: object) -> Drawing:
         self.layout.setdefault("annotations", []).append(merge({}, self._placed(look)))
         return self
@@ -61,10 +64,6 @@ class Drawing:
         for axis, name in self._axes_of(row, col, "xref", "yref").items():
             look[axis] = f"{name} domain" if str(look.get(axis)).endswith(" domain") else name
         return look
-
-    def add_vline(self, x: float, **look: object) -> Drawing:
-        ends = {"x0": x, "x1": x, "xref": "x", "y0": 0, "y1": 1, "yref": "y domain"}
-        return self.add_shape(type="line", **ends, **look)
 
     def update_layout(self, **changes: object) -> Drawing:
         merge(self.layout, changes)
@@ -151,3 +150,149 @@ def _plain(value: Any, name: str = "") -> Any:
     if isinstance(value, pd.Series | pd.Index):
         return value.to_numpy()
     return value
+
+
+def blank(mode: Mode, *, height: int, title: str = "") -> Drawing:
+    """Return an empty figure in our look; `title` names exported files and is read aloud, `height`
+    is in pixels.
+    """
+    return Drawing({"template": template(mode), "height": height, "meta": {"title": title}})
+
+
+def reason(text: str, mode: Mode, *, height: int = 320) -> go.Figure:
+    """Draw why there is nothing to draw."""
+    figure = blank(mode, height=height, title=text)
+    figure.update_xaxes(visible=False).update_yaxes(visible=False)
+    words = {
+        "text": wrap(plain(text)),
+        "xref": "paper",
+        "yref": "paper",
+        "x": 0.5,
+        "y": 0.5,
+        "showarrow": False,
+    }
+    return figure.add_annotation(**words, font={"size": 15, "color": INK[mode].soft}).figure()
+
+
+def panels(
+    heads: Sequence[str],
+    columns: int,
+    mode: Mode,
+    *,
+    height: int,
+    title: str,
+    **shape: float | bool | str,
+) -> Drawing:
+    """Return an empty panel per heading, so many columns side by side.
+
+    height: of the whole figure, in pixels. title: names exported files and is read aloud. shape: as
+    of plotly's `make_subplots`.
+    """
+    rows = math.ceil(len(heads) / columns)
+    figure = draw_panels(rows, columns, heads, **shape)
+    return figure.update_layout(template=template(mode), height=height, meta={"title": title})
+
+
+def cell(place: int, columns: int) -> dict[str, int]:
+    row, column = divmod(place, columns)
+    return {"row": row + 1, "col": column + 1}
+
+
+def play(
+    drawn: Sequence[go.Figure], names: Sequence[str], mode: Mode, *, prefix: str, active: int
+) -> go.Figure:
+    """Return one figure with a slider and a button that play all of them.
+
+    names: of the figures, on the slider; prefix: what precedes a name. active: the figure that
+    is seen first.
+    """
+    figure, ink = drawn[active], INK[mode]
+    figure.frames = [
+        go.Frame(data=one.data, layout={"annotations": one.layout.annotations}, name=name)
+        for one, name in zip(drawn, names, strict=True)
+    ]
+    still = {"mode": "immediate", "frame": {"duration": 0, "redraw": True}}
+    moving = {"fromcurrent": False, "frame": {"duration": 450, "redraw": True}}
+    look = {"x": 0, "y": 0, "bordercolor": ink.soft, "font": {"size": 12}}
+    slider = look | {
+        "steps": [{"label": one, "method": "animate", "args": [[one], still]} for one in names],
+        "active": active,
+        "currentvalue": {"prefix": prefix, "font": {"size": 13}},
+        "pad": {"l": 90, "t": 34},
+        "bgcolor": ink.soft,
+    }
+    menu = look | {
+        "type": "buttons",
+        "buttons": [{"label": "▶ Play", "method": "animate", "args": [list(names), moving]}],
+        "pad": {"t": 48},
+        "bgcolor": ink.paper,
+        "showactive": False,
+        **{"xanchor": "left", "yanchor": "top"},
+    }
+    figure.update_layout(sliders=[slider], updatemenus=[menu])
+    return figure.update_layout(height=figure.layout.height + 90)
+
+
+def cards(texts: Iterable[str]) -> Tree:
+    return {"hovertext": list(texts), "hovertemplate": "%{hovertext}<extra></extra>"}
+
+
+def add_rings(figure: go.Figure, chosen: Collection[str], mode: Mode) -> None:
+    """Draw a ring around the dots of chosen models.
+
+    The customdata of such a dot names its models, one or two. Of two, a side from which no model
+    was chosen counts as chosen whole.
+    """
+    dots = [trace for trace in figure.data if trace.customdata is not None]
+    names = [tuple(of_dot) for trace in dots for of_dot in trace.customdata]
+    sides = [set(side) & set(chosen) for side in zip(*names, strict=True)]
+    rings = []
+    for trace in dots if any(sides) else ():
+        places = [
+            place
+            for place, of_dot in enumerate(trace.customdata)
+            if all(not side or name in side for side, name in zip(sides, of_dot, strict=True))
+        ]
+        size = trace.marker.size
+        sizes = [(size if isinstance(size, int | float) else size[place]) + 8 for place in places]
+        ring = {
+            "type": "scatter",
+            "x": [trace.x[place] for place in places],
+            "y": [trace.y[place] for place in places],
+            "xaxis": trace.xaxis,
+            "yaxis": trace.yaxis,
+            "mode": "markers",
+            "marker": {
+                "symbol": "circle-open",
+                "line": {"width": 2},
+                "size": sizes,
+                "color": INK[mode].text,
+            },
+            "legendgroup": trace.legendgroup,
+            **SILENT,
+        }
+        rings += [ring] if places else []
+    if rings:
+        figure.add_traces(rings)
+
+
+def interval(value: pd.Series, low: pd.Series, high: pd.Series, **look: object) -> Tree:
+    reach = {"array": high - value, "arrayminus": value - low}
+    return {"type": "data", "symmetric": False, **reach, **look}
+
+
+def color_bar(title: str, **look: object) -> Tree:
+    """Return a slim color bar; `title` is finished text."""
+    head = {"text": title, "font": {"size": 12}}
+    return {"title": head, "thickness": 12, "outlinewidth": 0, **look}
+
+
+def flat_color_bar(title: str, **look: object) -> Tree:
+    """Return a slim color bar that lies down, its title on top."""
+    head = {"text": title, "font": {"size": 12}, "side": "top"}
+    return {"title": head, "thickness": 10, "outlinewidth": 0, "orientation": "h", **look}
+
+
+def logarithmic(ticks: Sequence[float | int]) -> Tree:
+    texts = [count_text(tick) if tick >= 1 else small_text(tick) for tick in ticks]
+    return {"type": "log", "tickvals": ticks, "ticktext": texts}

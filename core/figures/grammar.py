@@ -26,11 +26,18 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
-from core.figures.drawing import Drawing, Tree, draw_panels
-from core.figures.marks import cards, color_bar, interval, logarithmic
+from core.figures.drawing import (
+    Drawing,
+    Tree,
+    cards,
+    cell,
+    color_bar,
+    draw_panels,
+    interval,
+    logarithmic,
+    reason,
+)
 from core.figures.numbers import count_text
-from core.figures.palette import modality_hue
-from core.figures.panels import cell
 from core.figures.texts import Row, Template, fill, fill_card
 from core.figures.theme import (
     INK,
@@ -41,8 +48,6 @@ from core.figures.theme import (
     line_widths,
     mark_sizes,
     plain,
-    proportional_sizes,
-    reason,
     round_ticks,
     scatter_of,
     symbol,
@@ -94,7 +99,7 @@ class Palette:
 
 @dataclass(frozen=True)
 class Scale:
-    """Colors of a number, with a color bar: sequential, or diverging around `center`.
+    """Colors of a number, with a color bar.
 
     low, high: the ends, by default those of the values. falling: small values stand out. ticks:
     texts by value. bar: whether a color bar is drawn; without one each panel has its own ends.
@@ -104,7 +109,6 @@ class Scale:
     title: str = ""
     low: float | None = None
     high: float | None = None
-    center: float | None = None
     falling: bool = False
     log: bool = False
     percent: bool = False
@@ -120,13 +124,8 @@ class Scale:
         low, high = (known.min(), known.max()) if len(known) else (0.0, 1.0)
         low = low if self.low is None else self.low
         high = high if self.high is None else self.high
-        colors = list(INK[mode].scale)
-        if self.center is not None:
-            reach = max(high - self.center, self.center - low)
-            low, high = self.center - reach, self.center + reach
-            blue, ember = modality_hue("language"), modality_hue("vision")
-            colors = [blue, INK[mode].paper, ember]
-        return {"colorscale": colors[:: -1 if self.falling else 1], "cmin": low, "cmax": high}
+        colors = list(INK[mode].scale[:: -1 if self.falling else 1])
+        return {"colorscale": colors, "cmin": low, "cmax": high}
 
     def bar_look(self, values: pd.Series) -> Tree:
         texts = dict(self.ticks)
@@ -144,18 +143,15 @@ Color = str | Fixed | Palette | Scale  # a string is a column of groups of model
 
 @dataclass(frozen=True)
 class Size:
-    """Diameters of dots or widths of lines by a number of parameters, over all rows of the mark.
-
-    times: a factor. proportional: to the number rather than its logarithm.
+    """Diameters of dots, `times` the usual ones, or widths of lines by a number of parameters, over
+    all rows of the mark.
     """
 
     column: str = "parameters"
     times: float = 1.0
-    proportional: bool = False
 
     def diameters(self, rows: pd.DataFrame) -> pd.Series:
-        sizes = proportional_sizes if self.proportional else mark_sizes
-        return self.times * sizes(rows[self.column])
+        return self.times * mark_sizes(rows[self.column])
 
 
 @dataclass(frozen=True)

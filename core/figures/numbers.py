@@ -15,15 +15,6 @@ def count_text(number: float | int | None) -> str:
     return f"{number:.0f}"
 
 
-def p_text(p: float, name: str = "p") -> str:
-    """Return a p-value, or what else has this name, for people.
-
-    >>> p_text(0.0321), p_text(1e-9), p_text(0.2, "q")
-    ('p = 0.032', 'p < 0.001', 'q = 0.2')
-    """
-    return f"{name} < 0.001" if p < 0.001 else f"{name} = {p:.2g}"
-
-
 def paper_p(p: float, name: str = "p") -> str:
     """Return a p-value as papers print it.
 

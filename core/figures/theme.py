@@ -16,10 +16,7 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
-from core.figures.drawing import Drawing
-from core.figures.numbers import count_text
 from core.figures.palette import CATEGORIES, REALITY, look_of
 from core.modalities import Modality
 from core.visible import visible
@@ -87,14 +84,6 @@ def mark_sizes(parameters: pd.Series) -> pd.Series:
     step = 6.0 if not span * 6.0 > WIDEST - SMALLEST else (WIDEST - SMALLEST) / span
     sizes: pd.Series = (SMALLEST + step * (powers - powers.min())).fillna(UNKNOWN)
     return sizes
-
-
-def proportional_sizes(parameters: pd.Series) -> pd.Series:
-    """Return diameters proportional to the number of parameters, 26 px for the largest and at least
-    4 px; 7 px where unknown.
-    """
-    shares = parameters.astype(float).where(parameters > 0) / parameters.max()
-    return (WIDEST * shares).clip(lower=4.0).fillna(UNKNOWN)
 
 
 def line_widths(sizes: pd.Series) -> pd.Series:
@@ -175,28 +164,6 @@ def template(mode: Mode) -> dict[str, object]:
     }
 
 
-def blank(mode: Mode, *, height: int, title: str = "") -> Drawing:
-    """Return an empty figure in our look; `title` names exported files and is read aloud, `height`
-    is in pixels.
-    """
-    return Drawing({"template": template(mode), "height": height, "meta": {"title": title}})
-
-
-def reason(text: str, mode: Mode, *, height: int = 320) -> go.Figure:
-    """Draw why there is nothing to draw."""
-    figure = blank(mode, height=height, title=text)
-    figure.update_xaxes(visible=False).update_yaxes(visible=False)
-    words = {
-        "text": wrap(plain(text)),
-        "xref": "paper",
-        "yref": "paper",
-        "x": 0.5,
-        "y": 0.5,
-        "showarrow": False,
-    }
-    return figure.add_annotation(**words, font={"size": 15, "color": INK[mode].soft}).figure()
-
-
 def wrap(text: str, width: int = 44) -> str:
     """Break a label into lines of about `width` characters, so that a phone shows all of it."""
     lines: list[str] = [""]
@@ -214,40 +181,6 @@ def scatter_of(points: int) -> str:
     return "scattergl" if points > 1000 else "scatter"
 
 
-def dotted(mode: Mode) -> dict[str, object]:
-    """Return the line that chance is drawn with."""
-    return {"color": INK[mode].chance, "width": 1.5, "dash": "dot"}
-
-
-def chance_line(mode: Mode, *, name: str = "chance") -> dict[str, object]:
-    """Return the look of every chance level: dotted and gray."""
-    return {
-        "mode": "lines",
-        "line": dotted(mode),
-        "name": name,
-        "legendgroup": "chance",
-    }
-
-
-def noise_line(mode: Mode, bound: str = "", more: str = "") -> dict[str, object]:
-    """Return the look of every noise ceiling, which noise of measurement sets: long dashes, gray.
-
-    bound: see `core.study.noise.bound_of`. more: what else its name says.
-    """
-    known = f" ({bound.strip()})" if bound else ""
-    return {
-        "mode": "lines",
-        "line": {"color": INK[mode].chance, "width": 1.5, "dash": "longdash"},
-        "name": f"noise ceiling{known}{more}",
-        "legendgroup": "noise ceiling",
-    }
-
-
 def hover_card(*lines: str, ids: str) -> str:
     """Return a hover card of finished lines with the raw ids small beneath."""
     return "<br>".join([*lines, f"<span style='font-size:11px'>{plain(ids)}</span>"])
-
-
-def sized(title: object, parameters: float | int | None) -> str:
-    """Return a model's title in bold with its parameter count, for a hover card."""
-    return f"<b>{plain(title)}</b> ({count_text(parameters)})"

@@ -18,10 +18,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.figures import exports
-from core.figures.legends import legend_text
-from core.figures.marks import add_rings
-from core.figures.pdf import to_pdf
-from core.figures.printing import ONE_COLUMN, TWO_COLUMNS, to_print
+from core.figures.drawing import add_rings
+from core.figures.printing import ONE_COLUMN, TWO_COLUMNS, legend_text, to_pdf, to_print
 from core.questions.asking import recipe_of
 from core.questions.question import Question, StudyQuestion
 from core.questions.words import to_command

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from core.figures.drawing import add_rings
 from core.figures.grammar import (
     Axis,
     Bars,
@@ -23,7 +24,6 @@ from core.figures.grammar import (
     Symbols,
     Text,
 )
-from core.figures.marks import add_rings
 from core.figures.texts import fill, fill_card, number_text
 from core.figures.theme import INK, hue
 from core.modalities import LANGUAGE
@@ -218,12 +218,12 @@ def test_numbers_color_on_one_scale_with_one_bar():
 def test_a_heat_map_fills_both_orders_and_prints_few_numbers():
     pairs = pd.DataFrame({"one": ["a", "a", "b"], "other": ["a", "b", "b"], "r": [1.0, -0.5, 1.0]})
     names = Axis(names=True)
-    heat = Heat("one", "other", Scale("r", center=0.0), label="{r:.1f}", mirrored=True)
+    heat = Heat("one", "other", Scale("r"), label="{r:.1f}", mirrored=True)
     figure = draw(heat, table=pairs, x=names, y=names)
     cells = figure.data[0]
     assert cells.z.tolist() == [[1.0, -0.5], [-0.5, 1.0]]
     assert cells.text.tolist() == [["1.0", "−0.5"], ["−0.5", "1.0"]]
-    assert (figure.layout.coloraxis.cmin, figure.layout.coloraxis.cmax) == (-1.0, 1.0)
+    assert (figure.layout.coloraxis.cmin, figure.layout.coloraxis.cmax) == (-0.5, 1.0)
     many = pd.DataFrame({"one": range(9), "other": 0, "r": 0.5})
     assert not any(draw(heat, table=many, x=names, y=names).data[0].text.ravel())
 

@@ -9,11 +9,9 @@ import pytest
 from plotly.colors import sample_colorscale
 
 from core.errors import InputError
-from core.figures.legends import legend_text
-from core.figures.panels import panels
-from core.figures.pdf import to_pdf
-from core.figures.printing import ONE_COLUMN, TWO_COLUMNS, to_print
-from core.figures.theme import INK, blank
+from core.figures.drawing import blank, panels
+from core.figures.printing import ONE_COLUMN, TWO_COLUMNS, legend_text, to_pdf, to_print
+from core.figures.theme import INK
 from core.questions.alignment.axes import AXES
 from core.questions.alignment.figures import trend
 from core.recipe import Recipe

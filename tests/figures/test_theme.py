@@ -23,7 +23,6 @@ from core.figures.theme import (
     hue,
     mark_sizes,
     plain,
-    proportional_sizes,
     symbol,
     wrap,
 )
@@ -163,7 +162,6 @@ def test_marks_are_sized_over_the_models_shown():
     assert sizes.diff().min() > 0  # none is alike another
     assert mark_sizes(pd.Series([1e4, 1e8])).tolist() == pytest.approx([9, 26])
     assert mark_sizes(pd.Series([3e7, 3e7])).tolist() == [9, 9]
-    assert proportional_sizes(pd.Series([1e9, 1e10, math.nan])).tolist() == [4, 26, 7]
 
 
 def test_labels_escape_markup_and_break_lines():

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
 import pandas as pd
 
 from core.competence.records import BITS, SKILL
 from core.errors import UnknownNameError
-from core.figures.rulers import Ruler
 from core.figures.theme import COMPETENCE as CODED
 from core.modalities import LANGUAGE, VISION
 from core.questions.asking import ask
@@ -31,10 +31,23 @@ PLURALS: Mapping[Side, str] = {"language": LANGUAGE.plural, "vision": VISION.plu
 
 
 @dataclass(frozen=True)
-class Axis(Ruler):
-    """What is on the horizontal axis. side: whose models do."""
+class Axis:
+    """What is on the horizontal axis. short: in sentences. log: only what is above 0 has a place.
+    side: whose models do.
+    """
 
+    title: str
+    short: str
+    log: bool = False
     side: Side = "language"
+
+    def place(self, values: pd.Series) -> pd.Series:
+        if not self.log:
+            return values
+        return pd.Series(np.log10(values.where(values > 0)), index=values.index)
+
+    def unplace(self, places: pd.Series) -> pd.Series:
+        return 10.0**places if self.log else places
 
     @property
     def is_competence(self) -> bool:

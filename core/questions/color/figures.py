@@ -10,9 +10,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from jaxtyping import Float, Float64
 
+from core.figures.drawing import SILENT, cards, cell, panels, play
 from core.figures.grammar import Axis, Dots, Facet, Heat, Level, Plot, Scale
-from core.figures.marks import SILENT, cards
-from core.figures.panels import cell, panels, play
 from core.figures.theme import COMPETENCE, INK, Mode, clear, hover_card, plain
 from core.modalities import LANGUAGE
 

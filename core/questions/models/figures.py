@@ -7,9 +7,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from jaxtyping import Float64
 
-from core.figures.drawing import draw_panels
-from core.figures.marks import SILENT, flat_color_bar
-from core.figures.theme import INK, Mode, hue, plain, reason, template
+from core.figures.drawing import SILENT, draw_panels, flat_color_bar, reason
+from core.figures.theme import INK, Mode, hue, plain, template
 
 LABEL, NARROW_LABEL = 44, 20  # characters of a model's title next to the tree
 TREE, MATRIX = {"row": 1, "col": 1}, {"row": 1, "col": 2}

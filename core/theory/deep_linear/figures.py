@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from core.figures.drawing import play
 from core.figures.grammar import (
     Axis,
     Bars,
@@ -23,7 +24,6 @@ from core.figures.grammar import (
     Plot,
     Scale,
 )
-from core.figures.panels import play
 from core.figures.theme import Mode
 from core.theory.deep_linear.runs import DATA, NO_NOISE, NOISE
 
