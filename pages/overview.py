@@ -10,13 +10,13 @@ import streamlit as st
 from core.encoders.encoder import REALITY
 from core.figures import exports
 from core.figures.printing import TWO_COLUMNS, to_pdf
+from core.modalities import known_first
 from core.questions.convergence.question import Summary, tally
 from core.questions.finding import sentences
-from core.questions.headline import Headline
-from core.questions.overview.closeness import CONSENSUS, MAP_METRICS, ConvergenceMap
+from core.questions.headline import Headline, Specifications
+from core.questions.overview.closeness import MAP_METRICS, ConvergenceMap
 from core.questions.overview.scene import Scene, lay_out, to_svg
 from core.questions.sentences import listed
-from core.questions.specifications import Specifications
 from core.study.models import is_reality, reads, usual
 from core.study.parts import Comparison, Measure
 from pages._parts.overview import convergence_map
@@ -99,8 +99,7 @@ def show_map(at: Place, models: pd.DataFrame) -> None:
     known = REALITY in set(models["model"])
     titles = models.set_index("model")["title"].to_dict()
     centers = {REALITY: "reality"} if known else {}
-    centers |= {CONSENSUS: "consensus of the others"}
-    centers |= {name: f"all {name} models" for name in dict.fromkeys(finished["modality"])}
+    centers |= {name: f"all {name} models" for name in known_first(finished["modality"])}
     centers |= {name: titles[name] for name in models["model"] if name not in centers}
     with st.container(width=320):
         one = controls.option_named(ConvergenceMap, "center")

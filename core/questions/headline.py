@@ -1,14 +1,19 @@
-"""The headline: one permutation test of alignment across vision and language on competence."""
+"""The headline: one permutation test of alignment across vision and language on competence, and the
+same trend under many ways to measure it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from itertools import product
 from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
+from core.figures.grammar import Axis, Dots, Facet, Fixed, Level, Palette, Plot
+from core.metrics import METRICS
 from core.modalities import find_modality
 from core.options import draws_option, part, seed_option
 from core.progress import Progress
@@ -17,13 +22,24 @@ from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
 from core.questions.finding import Finding
 from core.questions.question import Answer, StudyQuestion
-from core.statistics.trends import FEW, RankTrend, Setups, rank_trend
+from core.spaces.choices import Clamping
+from core.statistics.trends import FEW, RankTrend, Setups, rank_trend, specification_curve
+from core.study.comparing import compare_models
+from core.study.layers import NOWHERE, pick, read_choice
 from core.study.models import rank_within, skill_values
 from core.study.parts import Comparison, Measure
+from core.study.selections import encode
 from core.study.study import Study
 from core.study.trainings import describe_trainings
 
 LAYERS = ("best", "last")  # the first decides
+LARGEST = 1024  # stimuli that specifications are compared over
+SECONDS_EACH, SECONDS_PAIR = 0.3, 0.04  # of a model, and of two, over all of them
+METRICS_OF_KS = {"mutual_knn": (5, 10, 20, 50), "cknna": (10, 50)}
+GLOBAL = ("cka", "unbiased_cka")
+LAYER_RULES = {"best": "best pair", "last": "last", "0.75": "3/4 deep", "0.5": "middle"}
+CLAMPINGS = {Clamping(): "clamped at q = 0.95", Clamping(q=1.0): "not clamped"}
+CURVE, CHOICES = "curve", "choices"
 VERDICTS = {
     "supported": "for",
     "contradicted": "against",
@@ -155,3 +171,234 @@ def _scores(
     table = pairs.assign(vision=pairs["model_y"].map(of_y), language=pairs["model_x"].map(of_x))
     wide = table.pivot_table(index="vision", columns="language", values="score", aggfunc="mean")
     return wide.reindex(index=vision.index, columns=language.index).to_numpy(np.float64)
+
+
+@dataclass(frozen=True)
+class Specification:
+    """One way to measure alignment: metric and k, layers, clamping."""
+
+    metric: str
+    k: int | None
+    layers: str
+    clamping: Clamping
+
+
+HEADLINE = Specification("mutual_knn", 10, "best", Clamping())
+
+
+@dataclass(frozen=True)
+class Specifications(StudyQuestion):
+    """Does the headline depend on how alignment is measured?
+
+    The rank correlation of competence and alignment across vision and language for every metric, k,
+    layer rule and clamping, with one joint permutation test over all. A setup counts with its first
+    run; of more than 1,024 stimuli, that many are drawn.
+    """
+
+    command = "specifications"
+    version = 1
+    columns: ClassVar[Mapping[str, str]] = {
+        "place": "place among all, from the lowest ρ",
+        "metric": "metric",
+        "k": "neighbors",
+        "layers": "layers that are compared: best pair, last, or a depth",
+        "clamping": "how outliers of features are clamped",
+        "rho": "rank correlation of alignment with competence, higher being more aligned",
+        "low": "low end of its 95% interval over families and objectives",
+        "high": "high end of that interval",
+        "p": "one-sided p of a rise, competence exchanged within families and objectives",
+        "headline": "whether it is the headline's way",
+        "setups": "vision and language setups",
+        "n": "stimuli",
+        "median": "median ρ over all",
+        "joint": "p of the median, all measured with the same exchanges",
+        "reason": "why there is no ρ",
+    }
+
+    permutations: int = draws_option(1999, least=19, help="permutations of the joint test")
+    seed: int = seed_option("seed of permutations, intervals and of the stimuli drawn")
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        setups = setups_of(Headline(self.scope), study)
+        sides = [setups[setups["reads"] == reads] for reads in ("image", "caption")]
+        n = min(study.size, LARGEST)
+        measured: list[tuple[str, int | None]] = [
+            (name, k) for name, ks in METRICS_OF_KS.items() for k in ks if k < n / 2
+        ]
+        measured += [(name, None) for name in GLOBAL]
+        every = product(
+            CLAMPINGS, measured, LAYER_RULES
+        )  # what one study holds is used before the next
+        ways = [Specification(*way, layers, clamping) for clamping, way, layers in every]
+        if any(side.empty for side in sides):
+            scores = np.full((len(ways), *map(len, sides)), np.nan)
+        else:
+            scores = _specified_scores(study, sides, ways, n, self.seed, report)
+        x, y = map(ranked, sides)
+        curve = specification_curve(scores, x, y, draws=self.permutations, seed=self.seed)
+        table = pd.DataFrame(
+            {
+                "metric": [one.metric for one in ways],
+                "k": [one.k for one in ways],
+                "layers": [one.layers for one in ways],
+                "clamping": [CLAMPINGS[one.clamping] for one in ways],
+                "rho": curve.rho,
+                "low": curve.low,
+                "high": curve.high,
+                "p": curve.p,
+                "headline": [one == HEADLINE for one in ways],
+                "setups": sum(map(len, sides)),
+                "n": n,
+                "median": curve.median,
+                "joint": curve.joint,
+                "reason": curve.reason,
+            }
+        )
+        table = table.astype({"k": "Int64"}).sort_values("rho", kind="stable", ignore_index=True)
+        table.insert(0, "place", np.arange(1, len(table) + 1))
+        return Answer(table, find(table))
+
+    def compared_metrics(self) -> tuple[str, ...]:
+        return (*METRICS_OF_KS, *GLOBAL)
+
+    def seconds(self, study: Study) -> float:
+        """Return about how long the answer takes on a usual machine."""
+        setups = setups_of(Headline(self.scope), study)
+        sides = [int((setups["reads"] == reads).sum()) for reads in ("image", "caption")]
+        share = (min(study.size, LARGEST) / LARGEST) ** 2
+        return share * (SECONDS_EACH * sum(sides) + SECONDS_PAIR * sides[0] * sides[1])
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        """Draw ρ in rising order with its intervals, and below it what each way chooses."""
+        shorts = {name: METRICS[name].spec.short for name in (*METRICS_OF_KS, *GLOBAL)}
+        shown = table.dropna(subset="rho").assign(
+            titles=lambda rows: [
+                shorts[name] + ("" if pd.isna(k) else f", k = {k}")
+                for name, k in zip(rows["metric"], rows["k"], strict=True)
+            ],
+            layer_title=lambda rows: rows["layers"].map(LAYER_RULES),
+        )
+        chosen = shown.assign(
+            panel=CHOICES,
+            metric_title=shown["metric"].map(shorts),
+        ).melt(
+            ["place", "panel", "layers", "rho"],
+            ["metric_title", "layer_title", "clamping"],
+            value_name="choice",
+        )
+        card = (
+            "<b>{titles}</b>",
+            "{layer_title} layers, {clamping}",
+            "ρ = {rho:.2f} [{low:.2f}, {high:.2f}], {p:p}",
+        )
+        curve = shown.assign(panel=CURVE, zero=0.0)
+        palette = Palette("layers", names=LAYER_RULES)
+        return Plot(
+            "Specification curve",
+            marks=(
+                Dots(
+                    *("place", "rho"),
+                    table=curve,
+                    color=palette,
+                    low="low",
+                    high="high",
+                    size=6.0,
+                    card=card,
+                ),
+                Dots(
+                    *("place", "rho"),
+                    table=curve[curve["headline"]],
+                    color=Fixed(),
+                    symbol="diamond",
+                    size=13.0,
+                    name="the headline’s way",
+                    card=card,
+                ),
+                Dots(*("place", "choice"), table=chosen, color=palette, size=5.0),
+            ),
+            facet=Facet(
+                "panel",
+                {CURVE: "", CHOICES: ""},
+                head=lambda _: "",
+                columns=1,
+                share="x",
+            ),
+            x=Axis("specifications, sorted", range=(0, len(table) + 1)),
+            y={
+                CURVE: Axis("ρ of competence and alignment"),
+                CHOICES: Axis(names=[*shorts.values(), *LAYER_RULES.values(), *CLAMPINGS.values()]),
+            },
+            levels=(
+                Level("zero", "zero", table=curve),
+                Level("median", "control", "median", table=curve),
+            ),
+            empty="No trend can be tested here[[: {reason}]].",
+            height=220,
+            legend=False,
+        ).over(table)
+
+
+def _specified_scores(
+    study: Study,
+    sides: list[pd.DataFrame],
+    ways: list[Specification],
+    n: int,
+    seed: int,
+    report: Progress | None,
+) -> np.ndarray:
+    """Return how aligned each vision setup is with each language setup, higher being more, for each
+    specification.
+    """
+    vision, language = ([models[0] for models in side["models"]] for side in sides)
+    chosen = study.stimuli
+    if n < study.size:
+        drawn = np.sort(np.random.default_rng(seed).choice(study.size, n, replace=False))
+        rows = drawn if study.rows is None else study.rows[drawn]
+        chosen = encode(rows, study.dataset.size)
+    scores = np.full((len(ways), len(vision), len(language)), np.nan)
+    measures = list(dict.fromkeys((one.clamping, one.metric, one.k) for one in ways))
+    studies: dict[Clamping, Study] = {}
+    for done, (clamping, metric, k) in enumerate(measures):
+        if clamping not in studies:
+            studies = {clamping: study.under(clamping, stimuli=chosen)}
+        measure = Measure(metric, k)
+        pairs = compare_models(studies[clamping], vision, language, measure)
+        for place, way in enumerate(ways):
+            if (way.clamping, way.metric, way.k) != (clamping, metric, k):
+                continue
+            choice = read_choice(way.layers)
+            for (x, y), found in pairs.items():
+                at = pick(found.values, choice, spec=measure.spec)
+                if at != NOWHERE:
+                    score = measure.toward * found.values[at]
+                    scores[place, vision.index(x), language.index(y)] = score
+        if report:
+            report(done + 1, len(measures), "ways to measure alignment")
+    return scores
+
+
+def find(table: pd.DataFrame) -> list[Finding]:
+    known = table.dropna(subset="rho")
+    claim = "Alignment across vision and language rises with competence however it is measured"
+    if known.empty:
+        return [Finding(claim, expected="+", reason=str(table["reason"].iloc[0]))]
+    first = known.iloc[0]
+    above = int(((known["rho"] > 0) & (known["p"] < 0.05)).sum())
+    low, high = (f"{one:.2f}".replace("-", "−") for one in (known["rho"].min(), known["rho"].max()))
+    found = [
+        Finding(
+            claim,
+            first["median"],
+            p=first["joint"],
+            name="median ρ",
+            n=len(known),
+            over="specifications",
+            expected="+",
+            note=f"ρ from {low} to {high}; significant by itself in {above} of {len(known)}.",
+        )
+    ]
+    medians = known.groupby("layers")["rho"].median()
+    for layers, title in LAYER_RULES.items():
+        if layers in medians:
+            found.append(Finding(f"With layers: {title}", medians[layers], name="median ρ"))
+    return found

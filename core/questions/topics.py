@@ -90,7 +90,7 @@ TOPICS = {
     ),
     "score": _single("How alike are the features in two files, layer by layer?", "questions.score"),
     "specifications": _single(
-        "Does the headline depend on how alignment is measured?", "questions.specifications"
+        "Does the headline depend on how alignment is measured?", "questions.headline"
     ),
     "stimuli": _group("which stimuli do models agree on?", "questions.stimuli.question"),
     "stitch": _single(

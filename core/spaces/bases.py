@@ -156,15 +156,6 @@ def effective_rank(space: Float32[np.ndarray, "n d"]) -> float:
     return float(np.exp(-(shares * np.log(shares)).sum()))
 
 
-def participation_ratio(space: Float32[np.ndarray, "n d"]) -> float:
-    """Return the participation ratio of a centered space: (Σ λᵢ)² / Σ λᵢ², λ the variances along
-    its principal directions; in [1, min(n − 1, d)]. Raises MetricError if all stimuli are equal.
-    Source: Gao et al. 2017, equation 5.
-    """
-    variances = _singular_values(space) ** 2
-    return float(variances.sum() ** 2 / (variances**2).sum())
-
-
 def _singular_values(space: Float32[np.ndarray, "n d"]) -> Float64[np.ndarray, " r"]:
     centered = space.astype(np.float64)
     centered -= centered.mean(0)

@@ -21,7 +21,7 @@ from core.study.study import Study
 
 COLUMNS = (
     *("model", "title", "modality", "recipe", "line", "start", "varies", "size", "parameters"),
-    *("tasks", "data", "decay", "taught"),
+    *("tasks", "data", "taught"),
 )
 
 
@@ -30,12 +30,12 @@ def describe_trainings(study: Study) -> pd.DataFrame:
 
     recipe: the same for all seeds. line: recipes of one architecture and objective that differ in
     `varies` (or, if that is empty, in size) alone. start: the model that it was fine-tuned from.
-    tasks, data, decay: NaN if unknown. taught: the names of the tasks if these vary.
+    tasks, data: NaN if unknown. taught: the names of the tasks if these vary.
     """
     models = trained(study.models())
     models = models[~is_reality(models) & ~models["varies"].isin([READOUT, ALONE, REFUSED])]
     cards = {name: study.entry(name).card for name in models["model"]}
-    columns = ["line", "start", "varies", "data", "decay", "taught"]
+    columns = ["line", "start", "varies", "data", "taught"]
     made = pd.DataFrame([_made(card) for card in cards.values()], list(cards), columns)
     return (
         models.drop(columns="varies").join(made, on="model")[list(COLUMNS)].reset_index(drop=True)
@@ -87,6 +87,5 @@ def _made(card: ModelCard) -> dict[str, Any]:
         "start": config.get("start") or "",
         "varies": varies,
         "data": config.get("data", np.nan),
-        "decay": config.get("decay", np.nan),
         "taught": tuple(tasks),
     }

@@ -159,7 +159,7 @@ def test_overview_counts_and_draws_its_plots(opened, demo):
     counts = "60 image–caption pairs, 6 language and 5 vision models"
     assert any(counts in text for text in captions)
     assert any("Synthetic images" in text for text in captions)
-    assert len(app.header) == 3  # the specification curve, the tests and the images
+    assert len(app.header) == 2  # the specification curve and the tests
 
 
 @pytest.mark.parametrize(

@@ -330,24 +330,23 @@ class Summary(_Tested):
     """Which predictions of the hypothesis hold?
 
     Each claim is decided by one test that was fixed before any was run; q is its p adjusted over
-    all that decide. The other tests add context and decide nothing.
+    all claims.
     """
 
     command = "convergence summary"
-    version = 6
+    version = 7
     columns: ClassVar[Mapping[str, str]] = {
         "hypothesis": "hypothesis",
         "claim": "claim of the hypothesis",
         "unit": "what is compared",
-        "decides": "whether this test decides the claim",
         "value": "change of alignment, positive as predicted",
         "low": "low end of its 95% interval",
         "high": "high end of that interval",
         "p": "p, trainings exchanged within lines",
-        "q": "p adjusted over the tests that decide",
+        "q": "p adjusted over all claims",
         "n": "recipes that it rests on",
         "pairs": "pairs",
-        "verdict": "supported, contradicted, open or unknown, by q if the test decides, else by p",
+        "verdict": "supported, contradicted, open or unknown, by q",
         "reason": "why there is no test",
     }
 
@@ -362,8 +361,7 @@ class Summary(_Tested):
         table = run_tests(of)
         findings = judge(table)
         table.insert(table.columns.get_loc("reason"), "verdict", [one.verdict for one in findings])
-        decided = [one for one, row in zip(findings, table["decides"], strict=True) if row]
-        return Answer(table, [Finding(tally(decided)), *decided])
+        return Answer(table, [Finding(tally(findings)), *findings])
 
     def plot(self, table: pd.DataFrame) -> Plot:
         colors = {
@@ -372,8 +370,7 @@ class Summary(_Tested):
             "open": "chance",
             "unknown": "chance",
         }
-        named = table[table["decides"].astype(bool)]
-        untested = named[named["value"].isna()].assign(value=0.0)
+        untested = table[table["value"].isna()].assign(value=0.0)
         return Plot(
             "Evidence for the hypothesis",
             marks=(
@@ -397,22 +394,22 @@ class Summary(_Tested):
                 Text("value", "claim", " not tested", table=untested, side="middle right"),
             ),
             x=Axis("change (right of 0: as predicted)", signed=True),
-            y=Axis("", names={name: name.removesuffix(SIMILAR) for name in named["claim"]}),
+            y=Axis("", names={name: name.removesuffix(SIMILAR) for name in table["claim"]}),
             levels=(Level(0, "zero", along="x"),),
             empty="No claim can be tested with these models: embed models of two sizes.",
             row=46,
-        ).over(named)
+        ).over(table)
 
 
 def judge(table: pd.DataFrame) -> list[Finding]:
-    """Return a finding for each test of `run_tests`, judged by q if it decides, else by p."""
+    """Return a finding for each test of `run_tests`, judged by q."""
     return [
         Finding(
             row["claim"],
             row["value"],
             row["low"],
             row["high"],
-            row["q"] if row["decides"] else row["p"],
+            row["q"],
             name=row["unit"],
             digits=3,
             n=int(row["n"]),

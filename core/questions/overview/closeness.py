@@ -1,4 +1,4 @@
-"""How close each model is to a center: reality, a model, a modality, or the consensus of others."""
+"""How close each model is to a center: reality, a model, or a modality."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-import numpy as np
 import pandas as pd
 
 from core.errors import MetricError, UnknownNameError
+from core.modalities import known_first
 from core.options import option, part
 from core.progress import Progress
-from core.questions.dispersion.residuals import read
 from core.questions.question import Answer, StudyQuestion
-from core.spaces.bases import center, span
-from core.statistics.procrustes import generalized_procrustes
-from core.study.comparing import align_models, choose_engine, prepare_each
-from core.study.layers import ALL, PairScores, align
+from core.study.comparing import align_models
+from core.study.layers import ALL
 from core.study.models import (
     UNTRAINED,
     is_measured,
@@ -26,14 +23,10 @@ from core.study.models import (
     without_variants,
 )
 from core.study.parts import Comparison
-from core.study.spaces import find_spaces
 from core.study.study import Study, known_worlds
 
-WIDTH = 64  # principal directions of each space that enter a consensus
 PARTNERS = 5
 OF_X = {"model_x": "model", "layer_x": "layer"}
-CONSENSUS = "consensus"
-LEAST = 3  # models in a consensus
 MAP_METRICS: Mapping[str, str] = {  # that the map offers: chance is known or 0
     "mutual_knn": "k-NN",
     "cycle_knn": "cycle k-NN",
@@ -72,15 +65,16 @@ class ConvergenceMap(StudyQuestion):
         "",
         label="Center",
         metavar="CENTER",
-        help="reality, a model, a modality (the mean over its models), or consensus: that of the"
-        " models of other modalities (reality if it is known, else consensus)",
+        help="reality, a model, or a modality: the mean over its models (reality if it is known,"
+        " else the first modality)",
     )
     comparison: Comparison = part(Comparison)
 
     def complete(self, study: Study) -> ConvergenceMap:
         models = study.models()
-        center = self.center or next(iter(known_worlds(study)), CONSENSUS)
-        offered = [CONSENSUS, *dict.fromkeys(_shown(models)["modality"]), *models["model"]]
+        kinds = known_first(usual(_shown(models))["modality"])
+        offered = [*known_worlds(study), *kinds, *models["model"]]
+        center = self.center or next(iter(offered), "")
         if center not in offered:
             raise UnknownNameError("center", center, offered)
         if self.comparison.layers == ALL:
@@ -89,9 +83,7 @@ class ConvergenceMap(StudyQuestion):
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
         models, center = _shown(study.models()), self.center
-        if center == CONSENSUS:
-            scores = _near_consensus(self, study, models)
-        elif center in set(models["modality"]):
+        if center in set(models["modality"]):
             scores = _near_modality(self, study, models)
         else:
             scores = _near_model(study, list(models["model"]), center, self.comparison)
@@ -126,56 +118,6 @@ def _near_modality(question: ConvergenceMap, study: Study, models: pd.DataFrame)
     apart = pairs[pairs["model_x"].map(runs) != pairs["model_y"].map(runs)]
     mean = apart.groupby("model_x", sort=False)[["score", "chance"]].mean()
     return mean.rename_axis("model").reset_index().assign(layer=-1, reason="")
-
-
-def _near_consensus(question: ConvergenceMap, study: Study, models: pd.DataFrame) -> pd.DataFrame:
-    """Return each model's alignment with the consensus of the models of other modalities; if there
-    is only one modality, with that of the models of other trainings.
-
-    Every finished model takes part in its penultimate block; none is chosen by its alignment.
-    The consensus is that of Generalized Procrustes over the 64 leading principal directions of
-    each.
-    """
-    finished, comparison = usual(models), question.comparison
-    alone, choice = finished["modality"].nunique() < 2, comparison.read_layers()
-    groups: dict[tuple[str, ...], list[str]] = {}
-    part = "run" if alone else "modality"
-    for name, own in zip(models["model"], models[part], strict=True):
-        others = finished.loc[finished[part] != own, "model"]
-        groups.setdefault(tuple(others), []).append(name)
-    every, both = list(models["model"]), choice.concatenated
-    engine = choose_engine(study, comparison, every, concatenated=both)
-    ready, refused = prepare_each(study, engine, every, concatenated=both)
-    pairs = {}
-    for others, names in groups.items():
-        joint, why = _consensus(study, others)
-        target = None if joint is None else engine.prepare([joint])
-        for name in names:
-            reason = why or refused.get(name, "")
-            layers = len(study.entry(name).dims) + both
-            pairs[name, CONSENSUS] = (
-                PairScores(np.full((layers, 1), np.nan), model=reason)
-                if reason or target is None
-                else PairScores.of(engine.scores(ready[name], target), ready[name].refusals, [""])
-            )
-    table = align(pairs, choice=choice, spec=comparison.spec)
-    near = table.assign(chance=comparison.chance(study.size)).rename(columns=OF_X)
-    return near[["model", "layer", "score", "chance", "reason"]]
-
-
-def _consensus(study: Study, models: Sequence[str]) -> tuple[np.ndarray | None, str]:
-    """Return the consensus of models, or why there is none."""
-    spaces = []
-    for model in models:
-        try:
-            (space,) = read(study, find_spaces(study, [model]))
-            spaces.append(span(center(space), rank=min(WIDTH, *space.shape)).scores)
-        except MetricError:  # it is named where it would be measured itself
-            continue
-    if len(spaces) < LEAST:
-        return None, f"a consensus needs {LEAST} other models; {len(spaces)} can be used"
-    joint: np.ndarray = generalized_procrustes(spaces).joint.astype(np.float32)
-    return joint, ""
 
 
 def _partners(study: Study, models: pd.DataFrame, comparison: Comparison) -> pd.DataFrame:

@@ -19,7 +19,7 @@ from core.encoders.encoder import REALITY
 from core.figures.numbers import count_text
 from core.figures.palette import modality_hue
 from core.figures.theme import FONT, INK, Mode
-from core.questions.overview.closeness import CONSENSUS, MAP_METRICS, ConvergenceMap
+from core.questions.overview.closeness import MAP_METRICS, ConvergenceMap
 from core.study.models import UNKNOWN
 from core.visible import visible
 
@@ -179,9 +179,7 @@ def _path(row: Any, scored: pd.DataFrame, rim: float) -> tuple[tuple[float, floa
 
 
 def _named(center: str, titles: Mapping[str, str]) -> str:
-    if center == CONSENSUS:
-        return "the consensus"
-    return center if center == REALITY else titles.get(center, center)
+    return center if center == REALITY else titles.get(center, f"{center} models")
 
 
 def _lines(row: Any, titles: Mapping[str, str], label: str) -> tuple[str, ...]:

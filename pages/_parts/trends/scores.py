@@ -6,13 +6,12 @@ from pathlib import Path
 
 import streamlit as st
 
-from core.competence.records import ORIGINS
 from core.competence.scores import OPTIONAL, REQUIRED, import_scores
 from core.errors import PlatoscopeError
 from core.questions.competence.question import CompetenceScores
 from core.settings import is_read_only
-from pages._shared import controls, exportbar, frame, queries
-from pages._shared.address import bind, fragment
+from pages._shared import exportbar, frame, queries
+from pages._shared.address import fragment
 from pages._shared.queries import Place
 
 MOST_MEGABYTES = 10
@@ -48,11 +47,11 @@ gpt2,MMLU,26.0,%,my evaluation of March"""
 
 @fragment
 def show(at: Place) -> None:
-    """Offer the table with its filters, and the import of one's own scores."""
+    """Offer the table, and the import of one's own scores."""
     with st.expander("Scores of all models"), frame.part():
-        question = _pick(at)
-        table, every = queries.ask(at, question), queries.ask(at, CompetenceScores(at.scope))
-        st.caption(f"{len(table):,} of {len(every):,} values. {READING}")
+        question = CompetenceScores(at.scope)
+        table = queries.ask(at, question)
+        st.caption(READING)
         st.dataframe(
             table[list(COLUMNS)].rename(columns=COLUMNS),
             hide_index=True,
@@ -62,23 +61,6 @@ def show(at: Place) -> None:
         exportbar.draw_table(at, question, table, key="competence")
     if not is_read_only():
         _show_import(at)
-
-
-def _pick(at: Place) -> CompetenceScores:
-    """Draw the filters."""
-    table = queries.ask(at, CompetenceScores(at.scope))
-    options = controls.options_by_name(CompetenceScores)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        origin = options["origin"]
-        origins = st.pills(
-            origin.label, ORIGINS, selection_mode="multi", **bind(origin.name, [], ORIGINS)
-        )
-        tasks, models = (
-            controls.pick_some(options[name], sorted(table[name].unique()))
-            for name in ("task", "model")
-        )
-        embedded = controls.pick_switch(options["embedded"])
-    return CompetenceScores(at.scope, tasks, tuple(origins), models, embedded)
 
 
 def _show_import(at: Place) -> None:

@@ -9,11 +9,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.linalg import orthogonal_procrustes
 
 from core.errors import UnknownNameError
 from core.questions.asking import ask
-from core.questions.overview.closeness import CONSENSUS, ConvergenceMap
+from core.questions.overview.closeness import ConvergenceMap
 from core.questions.overview.scene import R, _distance, lay_out, to_svg
 from core.store import Store
 from core.study.comparing import align_models
@@ -70,29 +69,13 @@ def test_closeness_to_a_modality_is_the_mean_over_its_other_models(study: Study)
         assert table[name] == pytest.approx(pairs["score"].mean())
 
 
-def test_the_consensus_is_of_the_other_modality_and_none_is_chosen(study: Study) -> None:
-    """An independent alternation over all models of vision, then neighbors the slow way."""
-    table = near(study, CONSENSUS).set_index("model")["score"]
-    vision = usual(study.models()).query("modality == 'vision'")["model"].tolist()
-    shapes = []
-    for name in vision:
-        space = study.spaces(name)[-2].astype(float)
-        centered = space - space.mean(0)
-        shapes.append(centered / np.linalg.norm(centered))
-    width = max(shape.shape[1] for shape in shapes)
-    shapes = [np.pad(shape, ((0, 0), (0, width - shape.shape[1]))) for shape in shapes]
-    joint = shapes[0]
-    for _ in range(500):
-        joint = np.mean([shape @ orthogonal_procrustes(shape, joint)[0] for shape in shapes], 0)
-    scores = [shared_neighbors(layer, joint) for layer in study.spaces("gpt-2-m")]
-    assert table["gpt-2-m"] == pytest.approx(max(scores), abs=0.02)
-
-
-def test_two_other_models_are_no_consensus(tmp_path: Path) -> None:
-    root = build(tmp_path, PaintedDataset(20), vision=VISION[:1], language=LANGUAGE[:1])
-    table = near(Study(Store(root), "cave"), CONSENSUS)
-    assert table["score"].isna().all()
-    assert "a consensus needs 3 other models;" in table["reason"].iloc[0]
+def test_without_reality_the_center_is_the_first_modality(tmp_path: Path) -> None:
+    root = build(
+        tmp_path, PaintedDataset(20), vision=VISION[:2], language=LANGUAGE[:1], reality=False
+    )
+    table = near(Study(Store(root), "cave"))
+    assert set(table["center"]) == {"vision"}
+    assert table["score"].notna().all()
 
 
 def test_a_center_that_is_not_there_is_refused(study: Study) -> None:
