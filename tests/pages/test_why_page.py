@@ -40,7 +40,7 @@ def test_it_opens_with_the_predictions_and_what_is_not_testable_is_counted_apart
     assert charts(app) == ["claims", "convergence-levels"]
     assert "Of 6 predictions: 0 supported, 0 contradicted" in words(app)
     assert "not testable here" in words(app)
-    assert len(app.dataframe[0].value) == 12
+    assert len(app.dataframe[0].value) == 6
     assert any(code.startswith("platoscope convergence summary") for code in codes(app))
 
 
