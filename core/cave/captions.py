@@ -112,8 +112,6 @@ def _say(event: Event, level: str, rng: np.random.Generator | None) -> tuple[str
 
 
 class _NounPhrase:
-    """Things of one kind under one noun, with what is said of them so far."""
-
     def __init__(self, things: Sequence[Thing], dice: Random) -> None:
         self.things = things
         noun = _wording(things[0].kind, dice)
@@ -207,9 +205,6 @@ def _named_again(event: Event, phrases: Sequence[_NounPhrase], dice: Random) -> 
 
 
 def _agreement(phrases: Sequence[_NounPhrase], texts: Mapping[str, str]) -> dict[str, str]:
-    """Word the slots that agree in number with the list of things; the partner in a relation is not
-    counted.
-    """
     partners = [phrase for before, phrase in pairwise(phrases) if before.relation]
     if sum(len(phrase.things) for phrase in phrases if phrase not in partners) > 1:
         return {"be": "are", "they": "they are"}

@@ -112,7 +112,6 @@ def missing_specs(store: Path, folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
 
 
 def _is_retold(folder: Path, spec: str) -> bool:
-    """Return whether a model is embedded at every density: a usual trained language model."""
     reads = spec.startswith("hf:") and _card(folder).get("modality") != MUSIC.name
     return reads and _is_usual(folder) and UNTRAINED not in folder.name
 
@@ -140,7 +139,6 @@ def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
 
 @cache
 def _prepared() -> SharedImages:
-    """Return the images that this process prepared."""
     from core.embedding.images import SharedImages
 
     return SharedImages()
@@ -149,7 +147,6 @@ def _prepared() -> SharedImages:
 def _add(
     store: Path, dataset: Dataset, specs: Mapping[str, str], device: torch.device, name: str
 ) -> None:
-    """Add a missing model to the store, in whichever process."""
     from core.embedding.runner import embed
     from core.encoders.catalog import open_encoder
 
@@ -262,7 +259,6 @@ def _reporting(store: Path) -> Iterator[Progress]:
 
 
 def _is_usual(folder: Path) -> bool:
-    """Return whether a model finished the usual training of a recipe, and in its first seed."""
     config = _card(folder)["training"]["config"]
     return not ("-step" in folder.name or config["seed"] or config["varies"])
 

@@ -112,15 +112,11 @@ def draw_palette(rng: np.random.Generator) -> dict[str, Lch]:
 
 
 def _tone(lightness: float, chroma: float, hue: float) -> Lch:
-    """Return a background color: dark yellows are lifted, as they look muddy, and pale colors are
-    softened.
-    """
     lift = 0.1 * max(0.0, float(np.cos(np.deg2rad(hue - 85)))) if lightness < 0.6 else 0.0
     return lightness + lift, chroma * (1.2 - 0.5 * lightness), hue % 360
 
 
 def _cloud(sky: Lch, rng: np.random.Generator, *, dark: bool) -> Lch:
-    """Return a cloud's color: lighter than a dark sky; on a light one white or darker."""
     if dark:
         return _beside(sky, rng.uniform(0.16, 0.32), up=True)
     if rng.random() < 0.4:
@@ -226,7 +222,6 @@ def _compose(event: Event, look: Look, rng: np.random.Generator) -> list[tuple[P
 
 
 def _shade(look: Look, size: int) -> Float32[np.ndarray, "size size"]:
-    """Return the factor of light and texture at each pixel, about one."""
     x = ((np.arange(size, dtype=np.float32) + 0.5) / size - 0.5)[None, :]
     y = x.T
     light = 1 + np.float32(look.light[0]) * x + np.float32(look.light[1]) * y

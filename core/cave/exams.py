@@ -115,9 +115,6 @@ class _Pair(NamedTuple):
 
 
 def _is_apart(pair: _Pair, other: _Pair) -> bool:
-    """Return whether the second thing of each would be untrue, and out of place, in the event of
-    the other.
-    """
     return not any(
         there.other.kind in {*KINDS_OF_SCENE[here.scene], *(thing.kind for thing in here.things)}
         for there, here in ((pair, other.event), (other, pair.event))
@@ -147,9 +144,6 @@ def _companions() -> Iterator[Parts]:
 
 
 def _relate(four: Sequence[_Pair]) -> Iterator[Parts]:
-    """Yield contexts that break off after "left of" or "right of", each with the endings of all,
-    its own first.
-    """
     dices = [event_rng(pair.event, purpose="companions") for pair in four]
     nouns = [
         _pick(own_wordings(pair.other.kind, KINDS), dice)
@@ -205,7 +199,6 @@ def _unique(event: Event) -> list[Thing]:
 
 
 def _noun(thing: Thing, event: Event, dice: np.random.Generator) -> str:
-    """Draw a noun of a thing that no other kind of its event shares."""
     others = {
         noun for other in event.things if other.kind != thing.kind for noun in WORDINGS[other.kind]
     }
@@ -219,7 +212,6 @@ def own_wordings(concept: str, concepts: Sequence[str]) -> list[str]:
 
 
 def _phrase(things: Sequence[Thing], noun: str, dice: np.random.Generator) -> str:
-    """Word things of one kind, with their color before or after the noun if they share one."""
     number = _wording(COUNTS[len(things) - 1], dice) if len(things) > 1 else ""
     noun = plural(noun) if number else noun
     if len({thing.color for thing in things}) == 1:

@@ -155,7 +155,6 @@ def readings(text: str) -> Iterator[Reading]:
 def _fill(
     parts: Sequence[tuple[str, str | None]], text: str, at: int, slots: Mapping[str, Any]
 ) -> Iterator[tuple[Mapping[str, Any], int]]:
-    """Yield what fills the slots of a frame from a place on, and where the frame ends."""
     if not parts:
         yield slots, at
         return
@@ -171,9 +170,6 @@ def _fill(
 
 
 def _agrees(slots: Mapping[str, Any]) -> bool:
-    """Return whether verbs agree in number with the things named; the partner in a relation is not
-    counted.
-    """
     if "wait_all" in slots and slots["wait_all"] != (slots["count"] > 1):
         return False
     phrases = slots.get("things", ())
@@ -183,7 +179,6 @@ def _agrees(slots: Mapping[str, Any]) -> bool:
 
 
 def _endings(text: str, at: int, *, again: bool) -> Iterator[tuple[Again | None, int]]:
-    """Yield what follows a frame: a thing named again, if that may be, and pads."""
     yield None, _skip_pads(text, at)
     if again and text.startswith(" the ", at):
         for (several, kinds), end in _one_of("again", text, at + 5):
@@ -203,7 +198,6 @@ def _skip_pads(text: str, at: int) -> int:
 def _things(
     text: str, at: int, before: tuple[Phrase, ...] = (), joint: str = ""
 ) -> Iterator[Match]:
-    """Yield lists of noun phrases, those bound by a relation last."""
     for phrases, end in _bound(text, at):
         so_far = (*before, *phrases)
         if any(one.relation for one in before) and len(phrases) < 2:
@@ -238,13 +232,11 @@ def _phrase(text: str, at: int) -> Iterator[Match]:
 
 
 def _maybe(detail: str, text: str, at: int) -> Iterator[tuple[str, int]]:
-    """Yield a detail before a noun, and that there is none."""
     yield "", at
     yield from ((word, end + 1) for word, end in _one_of(detail, text, at))
 
 
 def _after(text: str, at: int, phrase: Phrase) -> Iterator[Match]:
-    """Yield a phrase with each number of the details that follow its noun."""
     yield phrase, at
     for detail in ("color", *DETAILS):
         if detail not in phrase.told:
@@ -253,7 +245,6 @@ def _after(text: str, at: int, phrase: Phrase) -> Iterator[Match]:
 
 
 def _one_of(slot: str, text: str, at: int) -> Iterator[Match]:
-    """Yield each wording of a slot or detail that is at a place as whole words."""
     first = next(_WORD.finditer(text, at)).group()
     for wording, meaning in _vocabulary().get((slot, first), ()):
         end = at + len(wording)

@@ -25,7 +25,6 @@ def _ground(horizon: float) -> tuple[Points, str]:
 
 
 def _steps(low: float, high: float, rng: np.random.Generator) -> list[tuple[float, float]]:
-    """Return intervals of random width, `low` to `high`, that cover the width of the picture."""
     edges = [_LEFT - rng.uniform(0.0, low)]
     while edges[-1] < _RIGHT:
         edges.append(edges[-1] + rng.uniform(low, high))
@@ -257,7 +256,6 @@ def _rainy(_sun: float, rng: np.random.Generator) -> Figures:
 
 
 def _scatter(per_side: int, rng: np.random.Generator) -> Float64[np.ndarray, "n 2"]:
-    """Return a jittered lattice of places over the picture."""
     axis = (np.arange(per_side) + 0.5) / per_side
     lattice = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
     return np.asarray(lattice + rng.uniform(-0.3, 0.3, lattice.shape) / per_side)

@@ -128,7 +128,6 @@ def _read_part(shape: Element) -> Part:
 
 
 def _read_icons() -> dict[str, list[Part]]:
-    """Read icons.svg; under the parts of each icon come the halos of its silhouette."""
     icons = {}
     for group in parse(Path(__file__).parent / "icons.svg").getroot():
         if kind := group.get("id"):

@@ -69,7 +69,6 @@ def _in_duotone(image: Image.Image) -> Image.Image:
 
 
 def _in_relief(image: Image.Image) -> Image.Image:
-    """Return how much brighter each place is than its surroundings, tenfold."""
     gray = ImageOps.grayscale(image).filter(ImageFilter.GaussianBlur(0.9))
     surroundings = gray.filter(ImageFilter.MedianFilter(9))
     return ImageChops.subtract(gray, surroundings, scale=1 / _GAIN, offset=128).convert("RGB")
@@ -144,7 +143,6 @@ def _third(value: float) -> int:
 
 
 def _slot(thing: Thing) -> int:
-    """Return which quarter of the width a thing stands in; each quarter holds at most one."""
     return min(int(thing.x * MAX_OBJECTS), MAX_OBJECTS - 1)
 
 

@@ -94,9 +94,6 @@ class CaveDataset:
         return self._drawn[index].copy()
 
     def _revision(self) -> str:
-        """Digest factors, captions, reality and, in place of the pictures, the drawing's version:
-        drawing all of them would take longer than all else.
-        """
         parts = [table.to_csv(index=False).encode() for table in (self.stimuli, self.captions)]
         parts += [np.round(self.reality, _DECIMALS - 1).tobytes()]
         parts += [f"drawing {drawing.VERSION}".encode()]

@@ -256,7 +256,6 @@ class Axis:
         }
 
     def _powers(self, values: pd.Series) -> list[float]:
-        """Return the ticks of a logarithmic axis: few enough to are side by side."""
         if isinstance(self.ticks, str):
             every = sorted(set(values))
             gap = max(1.2, (every[-1] / every[0]) ** (1 / 8)) if every else 1.0
@@ -405,7 +404,6 @@ class Mark:
         return {"mode": "markers", "marker": mark}
 
     def _groups(self, rows: pd.DataFrame) -> Iterator[tuple[Tree, str, pd.DataFrame]]:
-        """Return the legend group, color and rows of each group."""
         for key, part in rows.groupby("_key", sort=False):
             named = {"legendgroup": str(key)} if key else {}
             yield {**named, "showlegend": False}, part["_color"].iloc[0], part
@@ -863,7 +861,6 @@ class _Drawn:
         return not facet or (name in facet.share and isinstance(getattr(self.plot, name), Axis))
 
     def _values(self, key: Any, name: Literal["x", "y"]) -> list[Any]:
-        """Return all values on an axis, of all panels if they share it."""
         place = 0 if name == "x" else 1
         layers = (
             [layer for part in self.parts.values() for layer in part]

@@ -64,7 +64,6 @@ def to_print(figure: go.Figure, *, width: int, transparent: bool = False) -> go.
 
 
 def _on_paper(color: str, *, dark: bool) -> str:
-    """Return a color of either theme as it is on white paper, as transparent as it was."""
     rgb, alpha = _parts(color)
     rgb = _lightened(rgb) if dark else rgb
     rgb = _rgb(WHITE) if rgb == _rgb(INK["light"].paper) else rgb
@@ -119,8 +118,6 @@ _SCALE: Mapping[RGB, RGB] = _light_scale()
 
 @dataclass(frozen=True)
 class _Panel:
-    """An x axis and its y axis, with their places in the figure as shares of its plots."""
-
     x: Any
     y: Any
     left: float
@@ -160,7 +157,6 @@ def _stack(figure: go.Figure) -> None:
 
 
 def _square(figure: go.Figure, pixels: int) -> None:
-    """Take the empty room from a figure of one panel whose axes have one scale."""
     panels = _panels(figure)
     if len(panels) == 1 and panels[0].y.scaleanchor:
         figure.update_layout(height=min(figure.layout.height or 450, pixels + _FRAME))
@@ -172,7 +168,6 @@ def _across(column: int, columns: int) -> dict[str, float]:
 
 
 def _panels(figure: go.Figure) -> list[_Panel]:
-    """Return the panels in which something is drawn."""
     used = {f"xaxis{(trace.xaxis or 'x')[1:]}" for trace in figure.data if hasattr(trace, "xaxis")}
     panels = []
     for x in figure.select_xaxes(lambda one: one.plotly_name in used):
@@ -183,8 +178,6 @@ def _panels(figure: go.Figure) -> list[_Panel]:
 
 
 def _headings(figure: go.Figure, panel: _Panel, panels: list[_Panel]) -> list[Any]:
-    """Return the annotations of a panel that are placed on the whole figure."""
-
     def far(other: _Panel, note: Any) -> float:
         aside = max(other.left - note.x, note.x - other.right, 0.0)
         return float(10 * aside + abs(note.y - other.high))
@@ -239,7 +232,6 @@ def _axes(figure: go.Figure) -> str:
 
 
 def _marks(figure: go.Figure) -> Iterator[str]:
-    """Return what lines, bands and bars of the legend mean that bear an interval or chance."""
     names = [_bare(trace.name) for trace in figure.data if trace.name]
     names += [_bare(shape.name) for shape in figure.layout.shapes if shape.name]
     for name in dict.fromkeys(names):
@@ -264,7 +256,6 @@ def _counts(table: pd.DataFrame) -> str:
 
 
 def _choices(choices: Any, name: str = "") -> Iterator[str]:
-    """Return the choices that are a word or a number other than 0."""
     if isinstance(choices, dict):
         for key, value in choices.items():
             yield from _choices(value, key)

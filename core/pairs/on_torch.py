@@ -199,7 +199,6 @@ def _unit(rest: Tensor, kernel: Tensor) -> Tensor:
 
 
 def _common_products(x: Local, y: Local) -> Float64[np.ndarray, "Lx Ly"]:
-    """Sum the products of values that two layers have for one stimulus near another."""
     check_same_stimuli(x.lists.shape[1], y.lists.shape[1])
     n = x.lists.shape[1]
     rows = max(1, BLOCK // ((len(x.lists) + len(y.lists)) * n))
@@ -211,7 +210,6 @@ def _common_products(x: Local, y: Local) -> Float64[np.ndarray, "Lx Ly"]:
 
 
 def _scatter(lists: Tensor, values: Tensor, n: int) -> Tensor:
-    """Write each layer's values to the places of their stimuli in rows of zeros; NaN stays."""
     rows = torch.zeros((*lists.shape[:2], n), dtype=torch.float64, device=lists.device)
     return rows.scatter_(2, lists.clamp(min=0), values).flatten(1)
 

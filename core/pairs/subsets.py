@@ -159,7 +159,6 @@ def _over_lists(engine: NeighborLists, sides: Sequence[Sequence[Space]]) -> SetS
 
 
 def _over_kernels(k: int, sides: Sequence[Sequence[Space]]) -> SetScores:
-    """Score by CKNNA: summed products of two local kernels of length 1."""
     from core.pairs.loops import add_products, centered_within
 
     held = []  # rankings, their similarities, and all spaces side by side between edges
@@ -202,7 +201,6 @@ def _rank_all(spaces: Sequence[Space], k: int) -> Order:
 def _lists_within(
     order: Order, rows: Rows, k: int
 ) -> tuple[Int32[np.ndarray, "m L k"], Int32[np.ndarray, "m L k"]]:
-    """Return the k nearest of each stimulus of a set within the set, and their ranks among all."""
     from core.pairs.loops import first_within
 
     place = np.full(order.shape[1], -1, dtype=np.int32)

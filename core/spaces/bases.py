@@ -74,7 +74,6 @@ def standardize(centered: Centered) -> Centered:
 
 
 def _lengths(values: Float64[np.ndarray, "n d"]) -> Float64[np.ndarray, "d"]:
-    """Return the length of every feature, without another array as large as the space."""
     lengths: np.ndarray = np.sqrt(np.einsum("nd,nd->d", values, values))
     return lengths
 

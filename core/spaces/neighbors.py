@@ -240,7 +240,6 @@ def _nearest_of_all(
 def _nearest_of_some(
     sides: Sides, rows: slice, pairs: Pairs, k: int, order: Int64[np.ndarray, "n"]
 ) -> Int32[np.ndarray, "rows k"]:
-    """Return the k nearest of these stimuli among those that they are paired with, at least k."""
     counts = np.bincount(pairs.row, minlength=rows.stop - rows.start)
     ends = np.cumsum(counts)
     values = np.empty(len(pairs.row), dtype=np.float32)
@@ -255,7 +254,6 @@ def _nearest_of_some(
 def _first(
     keys: Int64[np.ndarray, "rows m"], k: int, order: Int64[np.ndarray, "n"]
 ) -> Int32[np.ndarray, "rows k"]:
-    """Return the stimuli of each row's k lowest keys, the lowest first."""
     nearest: np.ndarray = order[np.sort(keys, axis=1)[:, :k] & 0xFFFFFFFF].astype(np.int32)
     return nearest
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from core.cave import melodies
 from core.cave.events import (
-    TIMES,
     Event,
     Thing,
     draw_event,
@@ -73,12 +71,6 @@ def test_a_thing_is_its_contour_from_the_chroma_of_its_hue():
     assert body(sing(event_of(replace(CAT, x=0.9)))) == [None, None, None, 63, 67, 69, 61]
 
 
-@pytest.mark.usefixtures("clean")
-def test_things_are_heard_from_left_to_right():
-    ball = Thing("ball", hue=0.0, size=0.1, x=0.6, depth=0.5, facing="right")
-    assert body(sing(event_of(CAT, ball))) == [63, 67, 69, 61, None, 72, 74, 79, 72, None]
-
-
 def test_opening_and_close_are_of_the_scene_s_scale_in_any_key(sung):
     keys = Counter()
     for event, notes in sung:
@@ -107,16 +99,6 @@ def test_gaps_are_mostly_filled_as_the_weather_has_it(sung):
         elsewhere = heard[name, False] / heard["events", name, False]
         assert 0.6 < there < 0.95
         assert elsewhere < 0.2
-
-
-def test_the_pace_is_the_time_of_day(sung):
-    means = {
-        time: np.mean([n.length for event, notes in sung if event.time == time for n in notes[:5]])
-        for time in TIMES
-    }
-    order = sorted(means, key=lambda time: means[time])
-    assert order == ["noon", "morning", "evening", "night"]
-    assert min(slow - fast for fast, slow in pairwise(sorted(means.values()))) > 0.3
 
 
 @pytest.mark.slow

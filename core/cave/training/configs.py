@@ -198,7 +198,6 @@ def _untrained(config: Config) -> Config:
 
 
 def _narrow() -> Iterator[Config]:
-    """Supervision by one label, from the start and of a trained CLIP."""
     for size in _SMALL:
         yield vision("vit", "supervised (one label)", size, label="narrow")
         start = f"vit-clip-{size}"
@@ -222,7 +221,6 @@ def _task_sets() -> Iterator[Config]:
 
 
 def _simplicity() -> Iterator[Config]:
-    """Five strengths of weight decay and five widths; the usual ones are of the main line."""
     usual = vision("vit", "multitask", "xs")
     for decay in _FAMILY["decays"]:
         title = f"weight decay {decay:g}"
@@ -244,9 +242,6 @@ def _data() -> Iterator[Config]:
 
 
 def _transfer() -> Iterator[Config]:
-    """Learn besides the usual objective what a model of the other modality makes of the same
-    events, at each share of the data.
-    """
     for usual in (*_learners(), *_data()):
         teacher, label = _FAMILY["teachers"][usual.name.split("-data")[0]]
         yield _variant(usual, label, f"with {label}", teacher=teacher, varies="transfer")

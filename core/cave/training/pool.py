@@ -81,7 +81,6 @@ def build_note_tokenizer() -> PreTrainedTokenizerFast:
 
 
 def _finished(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
-    """Put the beginning-of-text token in front of every text, and name the special tokens."""
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"{BOS} $A",
         pair=f"{BOS} $A {BOS} $B",
@@ -149,9 +148,6 @@ def fill(
     """
     new = path.with_suffix(".new.npy")
     np.lib.format.open_memmap(new, mode="w+", dtype=dtype, shape=(count, *shape)).flush()
-    if hasattr(os, "posix_fallocate"):  # a disk that fills up later would kill who writes the pages
-        with new.open("r+b") as file:
-            os.posix_fallocate(file.fileno(), 0, new.stat().st_size)
     work = partial(_write, new, rows)
     list(spread(work, range(0, count, _CHUNK), processes=jobs, light=True))
     os.replace(new, path)
@@ -255,7 +251,6 @@ def _digest(parts: Iterable[bytes]) -> str:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Let one process at a time make a part of the pool; the others wait and then find it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_suffix(".lock")):
         yield

@@ -23,7 +23,6 @@ from typing import Any
 import timm
 import torch
 from filelock import FileLock, Timeout
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 from transformers import PreTrainedTokenizerBase
@@ -58,7 +57,6 @@ from core.errors import TrainingError
 from core.modalities import reader_of
 from core.networks.heads import PUBLISHED, Head, write_head
 from core.settings import CAVE_WEIGHTS
-from core.unexpected import summarize
 
 _PREPROCESSING = {
     "input_size": (3, IMAGE, IMAGE),
@@ -167,7 +165,7 @@ def train(
 
     runs: where checkpoints are kept. Raises TrainingError.
     """
-    with _explaining(runs, weights), _alone(runs / config.name):
+    with _alone(runs / config.name):
         unpack(weights)
         model, tokenizer = make_model(config, pool)
         if config.start is not None:
@@ -236,24 +234,7 @@ def print_progress(run: Run, items: float, seconds: float) -> None:
 
 
 @contextmanager
-def _explaining(runs: Path, weights: Path) -> Iterator[None]:
-    """Turn what a disk refuses, in whatever words a library says it, into a TrainingError."""
-    try:
-        yield
-    except (OSError, SafetensorError, RuntimeError) as error:
-        if isinstance(error, RuntimeError) and "PytorchStream" not in str(error):
-            raise
-        raise TrainingError(
-            f"{runs} or {weights} cannot be used ({summarize(error)}); free some room or change"
-            " their rights, then start again: training goes on from its last checkpoint"
-        ) from error
-
-
-@contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Refuse to train a model that another process, perhaps one left over from a killed command, is
-    training.
-    """
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(folder / "lock", blocking=False):

@@ -226,7 +226,6 @@ class ClassTokenAutoencoder(nn.Module):
 def _shuffled(
     model: Any, images: Float[Tensor, "b 3 h w"]
 ) -> tuple[Float[Tensor, "b n d"], Integer[Tensor, "b n"]]:
-    """Return the patches of images with their places, and a random order of them for each."""
     tokens = model.patch_embed(images) + model.pos_embed[:, 1:]
     return tokens, torch.rand(tokens.shape[:2], device=tokens.device).argsort(1)
 
@@ -328,7 +327,6 @@ class SelfDistillation(nn.Module):
 
     @torch.no_grad()
     def _follow(self) -> None:
-        """Move the teacher towards the student that the last step has left."""
         pairs = ((self.model, self.student), (self.teacher_head, self.head))
         for teacher, student in pairs:
             for slow, fast in zip(teacher.parameters(), student.parameters(), strict=True):

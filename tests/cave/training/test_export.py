@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 import timm
 import torch
 from filelock import FileLock
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 from timm.data import resolve_data_config
 from torch import nn
@@ -161,23 +159,3 @@ def test_retraining_the_smallest_model_gives_the_same_loss(tmp_path: Path) -> No
     )
     again = json.loads((folder / "card.json").read_text())
     assert np.isclose(again["training"]["final_loss"], card["training"]["final_loss"], rtol=0.02)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "refused",
-    [
-        OSError(errno.ENOSPC, "No space left on device"),
-        RuntimeError("PytorchStreamWriter failed writing file data/0: file write failed"),
-        SafetensorError("I/O error: No space left on device"),
-    ],
-)
-def test_a_full_disk_stops_a_training_with_a_sentence(
-    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: Exception
-) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise refused
-
-    monkeypatch.setattr("core.cave.training.train.export", refuse)
-    with pytest.raises(TrainingError, match=r"cannot be used \(.*\); free some room or change"):
-        train(tiny("gpt2-xs"), pool, device=CPU, runs=tmp_path / "runs", weights=tmp_path)

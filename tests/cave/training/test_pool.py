@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,14 +10,11 @@ import pytest
 import torch
 
 from core.cave.captions import LEVELS, describe
-from core.cave.events import Event, draw_event, events
+from core.cave.events import draw_event, events
 from core.cave.tasks import FACTORS
 from core.cave.training import pool as pools
-from core.cave.training.configs import CONFIGS, CONTEXT, VOCABULARY
-from core.cave.training.loop import world_of
+from core.cave.training.configs import CONTEXT, VOCABULARY
 from core.cave.training.pool import SPLIT, Pool
-from core.errors import DeviceError
-from core.settings import ROOT
 
 
 def test_answers_are_read_off_the_event(pool: Pool) -> None:
@@ -74,19 +69,6 @@ def test_workers_write_what_one_process_writes(
     assert torch.equal(side_by_side.answers(), pool.answers())
 
 
-def die(_: Event) -> np.ndarray:
-    os.kill(os.getpid(), signal.SIGKILL)
-    return np.empty(0)
-
-
-@pytest.mark.slow
-def test_a_killed_worker_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(ROOT))  # workers find this file
-    with pytest.raises(DeviceError, match="one of 2 processes was ended from outside"):
-        pools.fill(tmp_path / "rows.npy", die, 4, (), "uint8", jobs=2)
-    assert not (tmp_path / "rows.npy").exists()
-
-
 @pytest.mark.slow
 def test_another_grammar_gets_other_captions_and_the_same_images(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
@@ -95,26 +77,3 @@ def test_another_grammar_gets_other_captions_and_the_same_images(
     other = replace(pool)
     assert other.said != pool.said
     assert other.shown == pool.shown
-
-
-def test_model_depends_on_what_it_is_shown_and_told(pool: Pool) -> None:
-    assert world_of(CONFIGS["gpt2-xs"], pool) == pool.said
-    assert world_of(CONFIGS["vit-mae-s"], pool) == pool.shown
-    assert world_of(CONFIGS["vit-clip-s"], pool) == f"{pool.shown}-{pool.said}"
-
-
-def test_a_tokenizer_whose_writer_was_killed_is_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pool = Pool(tmp_path, images=4, events=4)
-
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Path, "rename", stop)
-    with pytest.raises(KeyboardInterrupt):
-        pool.tokenizer(notes=True)
-    monkeypatch.undo()
-    assert [path.name for path in tmp_path.glob("notes-*/*")] == []
-    assert len(pool.tokenizer(notes=True)) > 0
-    assert list(tmp_path.glob(".notes-*")) == []
