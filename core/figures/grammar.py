@@ -174,7 +174,7 @@ class Axis:
     numbers: all as they come (True), these in this order, or their names in full. percent: shares
     read 20%; signed: +20%. zero: begins there. range: its ends, as numbers or places of categories
     from 0. whole: no ticks between whole numbers. equal: has the scale of the x axis. bare: neither
-    ticks nor grid.
+    ticks nor grid. top: slanted names above the panel.
     """
 
     title: str = ""
@@ -189,6 +189,7 @@ class Axis:
     reversed: bool = False
     equal: bool = False
     bare: bool = False
+    top: bool = False
 
     def clean(self, rows: pd.DataFrame, column: str) -> pd.Series:
         """Return which rows have a place on the axis."""
@@ -243,7 +244,7 @@ class Axis:
 
     def _categories(self, places: Places, upright: bool) -> Tree:
         names = self.names if isinstance(self.names, Mapping) else {}
-        width = 24 if upright else max(9, 60 // max(1, len(places)))
+        width = 24 if upright or self.top else max(9, 60 // max(1, len(places)))
         texts = [wrap(plain(names.get(name, name)), width) for name in places]
         ends = list(self.range or (-0.5, len(places) - 0.5))
         down = upright != self.reversed
@@ -253,6 +254,7 @@ class Axis:
             "range": ends[:: -1 if down else 1],
             "showgrid": False,
             "zeroline": False,
+            **({"side": "top", "tickangle": -60} if self.top else {}),
         }
 
     def _powers(self, values: pd.Series) -> list[float]:
@@ -967,6 +969,8 @@ class _Drawn:
             )
             if labeled and not axis.range:
                 look["range"] = [min(0.0, 1.1 * values.min()), 1.2 * max(0.0, values.max())]
+            if axis.top and panel.narrow:  # a phone has no room for them
+                look["showticklabels"] = False
             if "scaleanchor" in look and place:
                 look["scaleanchor"] = f"x{place + 1}"
             own = not isinstance(getattr(self.plot, name), Axis)

@@ -234,7 +234,7 @@ class MetricAgreement(StudyQuestion):
                     ),
                 ),
             ),
-            x=Axis(names=names, bare=True),
+            x=Axis(names=names, top=few, bare=not few),
             y=Axis(names=names),
             empty="No two metrics can be compared here[[: {reason}]].",
             row=26 if few else 15,

@@ -12,7 +12,6 @@ from jaxtyping import Int64
 
 from core.errors import InputError, NotApplicableError, UnknownNameError
 from core.figures.grammar import Axis, Dots, Facet, Fixed, Heat, Palette, Plot, Scale, Symbols
-from core.figures.texts import fill
 from core.options import MOST_STIMULI, draws_option, option, seed_option
 from core.progress import Progress
 from core.questions.finding import Finding
@@ -31,10 +30,10 @@ from core.study.study import Study, studied_indices
 if TYPE_CHECKING:
     from core.questions.swapping.trials import Trials
 
-Pair = tuple[int, int]  # whose probe, and on which space it is used
 LEAST, ANCHORS = 3, 256  # anchors: two lie on one line
 MOST_VALUES = 20  # of a factor
 ACROSS = "across modalities"
+SECONDS_PROBE, SECONDS_SWAP = 0.5, 0.02  # of a factor, and of a swap, over 1,024 stimuli
 OVERALL = "all factors"
 MEAN = "mean"  # over the pairs of a kind, in the place of both spaces
 WAYS = {"orthogonal": "by one orthogonal map", "relative": "by cosines with anchors"}
@@ -50,20 +49,8 @@ class Swap(StudyQuestion):
     """Can one model's probe be used on another, without training?"""
 
     command = "swap"
-    version = 3
-    shown = (
-        "way",
-        "probe",
-        "on",
-        "factor",
-        "score",
-        "low",
-        "high",
-        "chance",
-        "native",
-        "kept",
-        "q",
-    )
+    version = 4
+    hidden = ("kind", "probe_title", "on_title", "own", "kept_low", "kept_high", "p")
     columns: ClassVar[Mapping[str, str]] = {
         "way": "how the two spaces are joined: one orthogonal map, or cosines with anchors",
         "kind": "within a modality or across modalities",
@@ -183,56 +170,55 @@ class Swap(StudyQuestion):
         return Answer(table, swap_findings(table))
 
     def plot(self, table: pd.DataFrame) -> Plot:
-        pairs = table[(table["probe"] != MEAN) & (table["factor"] == OVERALL)]
-        order = tuple(dict.fromkeys(pairs["probe_title"]))
-        return Plot(
-            "Swapped probes",
-            marks=(
-                Heat(
-                    "on_title",
-                    "probe_title",
-                    Scale("kept", "kept", low=0, high=1, percent=True),
-                    label="{kept:.0%}",
-                    card=("<b>probe of {probe_title}<br>on {on_title}</b>", *NUMBERS, "{q:p:q}"),
-                    ids="{probe}, {on}",
-                ),
+        return swap_plot(table)
+
+
+def better_way(table: pd.DataFrame) -> str:
+    """Return the way that keeps more, on average over the kinds of pairs."""
+    means = table[(table["probe"] == MEAN) & (table["factor"] == OVERALL)]
+    kept = means.groupby("way", sort=False)["kept"].mean().dropna()
+    return str(kept.idxmax()) if len(kept) else next(iter(WAYS))
+
+
+def swap_plot(table: pd.DataFrame, *, better: bool = True) -> Plot:
+    """Return the share that each probe keeps in each other space, by the better way or by the
+    other. table: rows of `Swap`.
+    """
+    best = better_way(table)
+    way = next(way for way in WAYS if (way == best) == better)
+    pairs = table[(table["probe"] != MEAN) & (table["factor"] == OVERALL)]
+    order = tuple(dict.fromkeys(pairs["probe_title"]))
+    return Plot(
+        f"Probes swapped {WAYS[way]}",
+        marks=(
+            Heat(
+                "on_title",
+                "probe_title",
+                Scale("kept", "kept", low=0, high=1, percent=True),
+                label="{kept:.0%}",
+                card=("<b>probe of {probe_title}<br>on {on_title}</b>", *NUMBERS, "{q:p:q}"),
+                ids="{probe}, {on}",
             ),
-            x=Axis("used on", names=order),
-            y=Axis("whose probe", names=order),
-            facet=Facet("way", names=WAYS),
-            empty="No space's own probes tell a factor better than chance.",
-            height=30 * len(order) + 190,
-        ).over(pairs)
+        ),
+        x=Axis("used on", names=order),
+        y=Axis("probe of", names=order),
+        empty="No space's own probes tell a factor better than chance.",
+        row=44,
+    ).over(pairs[pairs["way"] == way])
 
 
 def factor_plot(table: pd.DataFrame) -> Plot:
-    """Return what swapped probes tell of each factor, mean over pairs, next to chance and a space's
-    own probes: a panel per kind of pair. table: rows of `Swap`.
+    """Return the accuracy of swapped probes by factor, mean over pairs, next to chance and the
+    space's own probes: a panel per kind of pair. table: rows of `Swap`.
     """
     means = table[(table["probe"] == MEAN) & (table["factor"] != OVERALL)]
     means = means.assign(name=means["factor"].str.replace("_", " "))
-    once = "way == 'orthogonal'"
+    own = Dots("native", "name", rows="way == 'orthogonal'", color=Fixed("soft"), size=13)
     return Plot(
         "Swapped probes by factor",
         marks=(
-            Dots(
-                "native",
-                "name",
-                rows=once,
-                color=Fixed("soft"),
-                symbol="circle-open",
-                size=13,
-                name="own probes",
-            ),
-            Dots(
-                "chance",
-                "name",
-                rows=once,
-                color=Fixed("chance"),
-                symbol="line-ns-open",
-                size=12,
-                name="chance",
-            ),
+            replace(own, symbol="circle-open", name="own probes"),
+            replace(own, x="chance", color=Fixed("chance"), symbol="line-ns-open", name="chance"),
             Dots(
                 "score",
                 "name",
@@ -262,21 +248,12 @@ def usual_spaces(study: Study) -> list[str]:
 
 
 def seconds_for(question: Swap, study: Study) -> float:
-    """Return about how many seconds an answer takes here."""
-    from core.questions.swapping.trials import foresee  # torch takes seconds
-
+    """Return about how many seconds an answer takes on a usual machine."""
     complete = question.complete(study)
-    assert complete.anchors is not None
-    return foresee(
-        [
-            study.entry(place.model).dims[place.layer]
-            for place in find_spaces(study, complete.spaces)
-        ],
-        list(factor_classes(study, complete.factors).values()),
-        anchors=complete.anchors,
-        folds=complete.folds,
-        permutations=complete.permutations,
-    )
+    spaces, factors = len(complete.spaces), len(complete.factors)
+    swaps = spaces * (spaces - 1) * (1 + complete.permutations) * SECONDS_SWAP
+    share = max(0.1, study.size / 1024)
+    return share * complete.folds * (spaces * factors * SECONDS_PROBE + swaps)
 
 
 def factor_classes(study: Study, names: Sequence[str]) -> dict[str, Int64[np.ndarray, " n"]]:
@@ -310,7 +287,12 @@ def _can_tell(values: pd.Series) -> bool:
 
 
 def _rows(
-    trials: Trials, way: str, pairs: Sequence[Pair], factors: Sequence[str], *, tested: bool
+    trials: Trials,
+    way: str,
+    pairs: Sequence[tuple[int, int]],
+    factors: Sequence[str],
+    *,
+    tested: bool,
 ) -> Iterator[dict[str, Any]]:
     """Yield a row per factor of one pair, or of the mean over several."""
     score = np.mean([trials.right[way, *pair] for pair in pairs], axis=0)
@@ -341,45 +323,30 @@ def _rows(
 
 
 def swap_findings(table: pd.DataFrame) -> list[Finding]:
-    """Return what the better way keeps by kind of pair, of which factors it keeps most and least,
-    and how many swaps beat anchors paired at random.
+    """Return what the better way keeps by kind of pair, and how many swaps beat anchors paired at
+    random.
     """
-    means = table[(table["probe"] == MEAN) & table["kept"].notna()]
-    overall, factors = means[means["factor"] == OVERALL], means[means["factor"] != OVERALL]
-    best = overall.loc[overall.groupby("kind", sort=False)["kept"].idxmax()]
-    found = []
-    for row in best.to_dict("records"):
-        note = fill(
-            "{score:.0%} of its answers are right, those of own probes {native:.0%}, of chance"
-            " {chance:.0%}.",
-            row,
+    overall = table[table["factor"] == OVERALL]
+    way = better_way(table)
+    known = (overall["probe"] == MEAN) & overall["kept"].notna()
+    means = overall[known & (overall["way"] == way)]
+    why = "No space's own probes tell a factor better than chance, so none can be swapped"
+    found = [Finding(why)] if means.empty else []
+    found += [
+        Finding(
+            f"{row['kind'].capitalize()}, probes of other models beat chance",
+            row["kept"],
+            row["kept_low"],
+            row["kept_high"],
+            name="accuracy kept",
+            unit="%",
+            expected="+",
+            note=f"Joined {WAYS[way]}.",
         )
-        rows = factors[(factors["kind"] == row["kind"]) & (factors["way"] == row["way"])]
-        if len(rows) > 1:
-            most, least = (
-                fill("{factor:words} ({kept:.0%})", rows.loc[at].to_dict())
-                for at in (rows["kept_low"].idxmax(), rows["kept_high"].idxmin())
-            )
-            note += f" It surely keeps most of {most} and least of {least}."
-        found.append(
-            Finding(
-                f"{row['kind'].capitalize()}, another model's probe tells factors beyond chance,"
-                f" joined {WAYS[row['way']]}",
-                row["kept"],
-                row["kept_low"],
-                row["kept_high"],
-                name="share kept of what own probes tell",
-                unit="%",
-                expected="+",
-                note=note,
-            )
-        )
-    pairs = table[(table["probe"] != MEAN) & (table["factor"] == OVERALL)]
-    for way, rows in pairs.groupby("way", sort=False):
+        for row in means.to_dict("records")
+    ]
+    for one, rows in overall[overall["probe"] != MEAN].groupby("way", sort=False):
         sure = int((rows["q"] <= ALPHA).sum())
-        claim = f"Swaps that beat anchors paired at random (q ≤ .05), {WAYS[str(way)]}: {sure}"
+        claim = f"Swaps that beat anchors paired at random (q ≤ .05), {WAYS[str(one)]}: {sure}"
         found.append(Finding(claim, n=len(rows), over="swaps"))
-    if best.empty:
-        why = "No space's own probes tell a factor better than chance, so none can be swapped"
-        found.insert(0, Finding(why))
     return found

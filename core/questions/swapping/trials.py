@@ -1,19 +1,14 @@
-"""Probes at home and in other spaces, fold by fold: on which stimuli they are right.
+"""Probes in their own and in other spaces, fold by fold: on which stimuli they are right.
 
-Two ways use a probe of one space on another without training. Both need the anchors, stimuli seen
-by both models, and nothing else.
-
-relative    each stimulus is described by its cosines with the anchors of its own space
-orthogonal  one space is turned onto the other by the orthogonal map that fits the anchors best
-
-Source: Moschella et al. 2023 (relative representations); Schönemann 1966 (the orthogonal map), for
-swapped probes Maiorca et al. 2023.
+Two ways use a probe of one space on another without training; both need only the anchors, stimuli
+seen by both models. relative: each stimulus is described by its cosines with the anchors of its own
+space (Moschella et al. 2023). orthogonal: one space is rotated onto the other by the orthogonal map
+that fits the anchors best (Schönemann 1966; for swapped probes Maiorca et al. 2023).
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -25,21 +20,21 @@ from core.machine.memory import check_memory
 from core.progress import Progress, tell_each
 from core.spaces.preprocess import normalize_rows
 
+WAYS = ("orthogonal", "relative")
 _VALIDATES = 4  # one known stimulus of so many chooses a probe's strength
 
 Labels = Int64[np.ndarray, " n"]
-Right = Bool[np.ndarray, "factors n"]
 Rows = Int64[np.ndarray, "_"]
 Space = Float[np.ndarray, "n _"]
 Read = Float32[np.ndarray, "_ _"]
 
 
 class Held(NamedTuple):
-    """One space as probes meet it.
+    """One space as probes read it.
 
     framed: centered on the mean of the known stimuli and scaled to a mean squared length of 1.
     spread: the standard deviation of each of its features over them. cosines: of each stimulus with
-    the anchors, each standardized over the known stimuli. anchors: by which spaces are joined.
+    the anchors, each standardized over the known stimuli.
     """
 
     framed: Float64[np.ndarray, "n d"]
@@ -47,12 +42,17 @@ class Held(NamedTuple):
     cosines: Float32[np.ndarray, "n anchors"]
     anchors: Rows
 
+    def own(self, way: str) -> Read:
+        """Return what probes of this space learn from."""
+        if way == "relative":
+            return self.cosines
+        read: Read = (self.framed / self.spread).astype(np.float32)
+        return read
+
 
 def hold(space: Space, training: Rows, anchors: Rows) -> Held:
-    """Return a space as probes meet it; raises FeatureError for a stimulus at the mean, which has
-    no cosines.
-
-    training: the stimuli that probes learn from, anchors among them.
+    """Return a space as probes read it; raise FeatureError for a stimulus at the mean, which has no
+    cosines. training: the stimuli that probes learn from, and the anchors.
     """
     centered = space.astype(np.float64) - space[training].mean(axis=0, dtype=np.float64)
     framed = centered / np.sqrt((centered[training] ** 2).sum(axis=1).mean())
@@ -63,50 +63,20 @@ def hold(space: Space, training: Rows, anchors: Rows) -> Held:
     return Held(framed, _spread(framed[training]), standardized, anchors)
 
 
-def cosines(held: Held) -> Read:
-    """Return a space by its cosines with the anchors."""
-    return held.cosines
+def swapped(way: str, guest: Held, host: Held, order: Rows, rows: Rows) -> Read:
+    """Return what a probe of the host reads of some stimuli of a guest.
 
-
-def cosines_of(guest: Held, host: Held, order: Rows, rows: Rows) -> Read:  # noqa: ARG001 - as `turned`
-    """Return some stimuli of a guest by their cosines with its own anchors.
-
-    order: of the anchors, 0, 1 … but for a null.
+    relative: cosines with the guest's own anchors. orthogonal: the guest times W = UVᵀ, GᵀH = USVᵀ
+    over the anchors, standardized as the host is; of two widths the wider keeps the directions that
+    the narrower one fits. order: of the guest's anchors, 0, 1 … except for a null.
     """
-    read: Read = guest.cosines[rows][:, order]
-    return read
-
-
-def features(held: Held) -> Read:
-    """Return a space's own features, standardized."""
-    read: Read = (held.framed / held.spread).astype(np.float32)
-    return read
-
-
-def turned(guest: Held, host: Held, order: Rows, rows: Rows) -> Read:
-    """Return some stimuli of a guest turned onto the host, W = UVᵀ of GᵀH = USVᵀ over the anchors,
-    and standardized as the host is.
-
-    Of two widths the wider keeps the directions that the narrower one fits. order: in which the
-    guest's anchors are paired with the host's, 0, 1 … but for a null.
-    """
+    if way == "relative":
+        cosines: Read = guest.cosines[rows][:, order]
+        return cosines
     own, others = guest.framed[guest.anchors[order]], host.framed[host.anchors]
     left, _, right = np.linalg.svd(own.T @ others, full_matrices=False)
     read: Read = (guest.framed[rows] @ (left @ right / host.spread)).astype(np.float32)
     return read
-
-
-class Way(NamedTuple):
-    """home: what a probe learns from. abroad: what it is given of another space."""
-
-    home: Callable[[Held], Read]
-    abroad: Callable[[Held, Held, Rows, Rows], Read]
-
-
-WAYS: Mapping[str, Way] = {
-    "orthogonal": Way(features, turned),
-    "relative": Way(cosines, cosines_of),
-}
 
 
 def _spread(rows: Space) -> Float64[np.ndarray, " d"]:
@@ -116,33 +86,32 @@ def _spread(rows: Space) -> Float64[np.ndarray, " d"]:
 
 
 class Probes(NamedTuple):
-    """Probes of several factors side by side. classes: of each, in the columns of weights."""
+    """Probes of several factors in one matrix. classes: of each, in the columns of weights."""
 
     weights: Float32[np.ndarray, "d _"]
     bias: Float32[np.ndarray, " _"]
     classes: tuple[int, ...]
 
     def answer(self, rows: Read) -> Int64[np.ndarray, "factors rows"]:
-        """Return the class of each factor that is likeliest for each row."""
+        """Return the most likely class of each factor for each row."""
         scores = rows @ self.weights + self.bias
         parts = np.split(scores, np.cumsum(self.classes)[:-1], axis=1)
         return np.stack([part.argmax(axis=1) for part in parts])
 
 
 class Trials(NamedTuple):
-    """What probes get right of each stimulus, by way, space whose probe it is, and space that it is
-    used on.
+    """By way, space of the probe, and space that it is used on.
 
-    right: with anchors paired as they are; at home if both spaces are one. null: shares of right
-    answers with anchors paired at random, by permutation and factor, means over folds.
+    right: which stimuli the probe gets right. null: shares of right answers with anchors paired at
+    random, by permutation and factor, means over folds.
     """
 
-    right: Mapping[tuple[str, int, int], Right]
+    right: Mapping[tuple[str, int, int], Bool[np.ndarray, "factors n"]]
     null: Mapping[tuple[str, int, int], Float64[np.ndarray, "permutations factors"]]
 
 
 def run_trials(
-    spaces: Sequence[Float[np.ndarray, "n _"]],
+    spaces: Sequence[Space],
     labels: Sequence[Labels],
     *,
     anchors: int,
@@ -154,83 +123,46 @@ def run_trials(
     """Fit a probe of every factor in every space, and use it in every other, by every way.
 
     Each stimulus is tested once, by probes that learned from the other folds. Anchors teach no
-    probe: what a probe remembers of them by chance, the map that they make would find again, even
-    between unrelated spaces. spaces: over the same stimuli. labels: classes from 0, by factor.
+    probe: the map that they give would recover what a probe has memorized of them, even between
+    unrelated spaces. labels: classes from 0, by factor.
     """
-    n, dice = len(labels[0]), np.random.default_rng(seed)
+    n, rng = len(labels[0]), np.random.default_rng(seed)
     pairs = [(host, guest) for host in range(len(spaces)) for guest in range(len(spaces))]
     keys = [(way, *pair) for way in WAYS for pair in pairs]
     right = {key: np.zeros((len(labels), n), dtype=bool) for key in keys}
-    abroad = [key for key in keys if key[1] != key[2]]
+    others = [key for key in keys if key[1] != key[2]]
     check_memory(
-        8 * permutations * len(labels) * len(abroad),
-        f"{permutations:,} permutations for {len(abroad):,} probes and spaces",
+        8 * permutations * len(labels) * len(others),
+        f"{permutations:,} permutations for {len(others):,} probes and spaces",
         "ask for fewer",
     )
-    null = {key: np.zeros((permutations, len(labels))) for key in abroad}
+    null = {key: np.zeros((permutations, len(labels))) for key in others}
     truth = np.stack(labels)
-    for fold, (joined, parts) in enumerate(_folds(dice.permutation(n), folds, anchors)):
+    for fold, (joined, parts) in enumerate(_folds(rng.permutation(n), folds, anchors)):
         taught = np.concatenate([joined, parts.train, parts.validation])
-        orders = [dice.permutation(anchors) for _ in range(permutations)]
+        orders = [rng.permutation(anchors) for _ in range(permutations)]
         held = [hold(space, taught, joined) for space in spaces]
-        for host, one in enumerate(held):
-            probes = {name: fit_probes(way.home(one), labels, parts) for name, way in WAYS.items()}
-            for way, guest in ((way, guest) for way in WAYS for guest in range(len(spaces))):
-                key = way, host, guest
-                right[key][:, parts.test] = _right(
-                    probes[way], way, held[guest], one, np.arange(anchors), parts.test, truth
-                )
-                drawn = orders if guest != host else ()
-                for draw, order in enumerate(tell_each(drawn, "random pairings of the anchors")):
-                    answers = _right(probes[way], way, held[guest], one, order, parts.test, truth)
-                    null[key][draw] += answers.sum(axis=1) / n
+        test, paired = parts.test, np.arange(anchors)
+        for place, host in enumerate(held):
+            probes = {way: fit_probes(host.own(way), labels, parts) for way in WAYS}
+            for way, other in ((way, other) for way in WAYS for other in range(len(spaces))):
+                key, guest = (way, place, other), held[other]
+                if place == other:
+                    right[key][:, test] = probes[way].answer(host.own(way)[test]) == truth[:, test]
+                    continue
+                read = swapped(way, guest, host, paired, test)
+                right[key][:, test] = probes[way].answer(read) == truth[:, test]
+                for draw, order in enumerate(tell_each(orders, "random pairings of the anchors")):
+                    answers = probes[way].answer(swapped(way, guest, host, order, test))
+                    null[key][draw] += (answers == truth[:, test]).sum(axis=1) / n
             if report:
-                report(fold * len(spaces) + host + 1, folds * len(spaces), "probes swapped")
+                report(fold * len(spaces) + place + 1, folds * len(spaces), "probes swapped")
     return Trials(right, null)
 
 
-def foresee(
-    widths: Sequence[int], labels: Sequence[Labels], *, anchors: int, folds: int, permutations: int
-) -> float:
-    """Return about how many seconds `run_trials` takes over spaces so wide, at the pace that this
-    machine has now; rather more, since all count as wide as the widest.
-    """
-    n, dice = len(labels[0]), np.random.default_rng(0)
-    joined, parts = next(_folds(dice.permutation(n), folds, anchors))
-    host, guest = (hold(dice.normal(size=(n, max(widths))), np.arange(n), joined) for _ in range(2))
-    fit_probes(host.cosines[:, :1], labels[:1], parts)  # wakes the threads
-    began = time.perf_counter()
-    probes = {name: fit_probes(way.home(host), labels, parts) for name, way in WAYS.items()}
-    fitted = time.perf_counter() - began
-    tried = []
-    for _ in range(3):
-        began = time.perf_counter()
-        for way in WAYS:
-            _right(probes[way], way, guest, host, np.arange(anchors), parts.test, np.stack(labels))
-        tried.append(time.perf_counter() - began)
-    swaps = (len(widths) - 1) * (1 + permutations)
-    return folds * len(widths) * (fitted + swaps * min(tried))
-
-
-def _right(
-    probes: Probes,
-    way: str,
-    guest: Held,
-    host: Held,
-    order: Rows,
-    rows: Rows,
-    truth: Int64[np.ndarray, "factors n"],
-) -> Bool[np.ndarray, "factors rows"]:
-    read = (
-        WAYS[way].home(host)[rows] if guest is host else WAYS[way].abroad(guest, host, order, rows)
-    )
-    right: np.ndarray = probes.answer(read) == truth[:, rows]
-    return right
-
-
 def fit_probes(rows: Read, labels: Sequence[Labels], parts: Split) -> Probes:
-    """Fit a linear probe of each factor; of STRENGTHS that which is right most often on validation,
-    the strongest of equals.
+    """Fit a linear probe of each factor, its strength chosen in STRENGTHS by validation, the
+    strongest of equals.
     """
     features, strong_first = torch.from_numpy(rows), sorted(STRENGTHS, reverse=True)
     chosen = []

@@ -11,7 +11,13 @@ import streamlit as st
 
 from core.metrics import METRICS
 from core.metrics.catalog import printed_table
-from core.questions.metrics.question import MetricAgreement, MetricTrends, sample_sizes
+from core.questions.metrics.question import (
+    MetricAgreement,
+    MetricTrends,
+    sample_sizes,
+    usual_size,
+)
+from core.questions.metrics.scores import COMPARED
 from core.study.models import is_reality, usual
 from pages._parts.published import listed
 from pages._parts.robustness.pair import has_trend
@@ -42,16 +48,27 @@ def show(at: Place) -> None:
         how = frame.command("embed", "--dataset", at.dataset, "--model", "hf:gpt2")
         raise frame.NeededError(f"Needs 3 models to rank their pairs; {len(models)} loaded.", how)
     n = queries.size(at)
-    sizes = {size: f"{size:,}" for size in sample_sizes(n)}
+    k = min(10, n - 1)
+    usual_rank, usual_bandwidth = (
+        f"{METRICS[name].spec.defaults[parameter]:g}"
+        for name, parameter in (("svcca", "rank"), ("rbf_cka", "bandwidth"))
+    )
+    metrics = {name: metric.spec.short for name, metric in METRICS.items()}
     look = {
         "model": Look.of_models(models),
-        "metric": _look({name: metric.spec.short for name, metric in METRICS.items()}, "Metrics"),
-        "k": replace(
-            _look({k: f"{k}" for k in KS if k < n}, "Neighbors k"), start=(min(10, n - 1),)
+        "metric": _look(metrics, "Metrics", f"{len(COMPARED)} metrics"),
+        "k": replace(_look({k: f"{k}" for k in KS if k < n}, "Neighbors k", ""), start=(k,)),
+        "rank": _look(
+            {one: f"{one}" for one in RANKS if 2 * one < n}, "Ranks of SVCCA", usual_rank
         ),
-        "rank": _look({rank: f"{rank}" for rank in RANKS if 2 * rank < n}, "Ranks of SVCCA"),
-        "bandwidth": _look({one: f"{one:g}" for one in BANDWIDTHS}, "Bandwidths of Gaussian CKA"),
-        "size": _look(sizes, "Numbers of images drawn"),
+        "bandwidth": _look(
+            {one: f"{one:g}" for one in BANDWIDTHS}, "Bandwidths of Gaussian CKA", usual_bandwidth
+        ),
+        "size": _look(
+            {size: f"{size:,}" for size in sample_sizes(n)},
+            "Numbers of images drawn",
+            f"{usual_size(n, k=k):,}",
+        ),
     }
     behind = ("model", "rank", "bandwidth", "seed")
     with bar.controls_bar():
@@ -85,5 +102,5 @@ def show(at: Place) -> None:
     listed.show(at, "metrics")
 
 
-def _look(labels: Mapping[Any, str], what: str) -> Look:
-    return Look(labels=labels, empty="default", help=f"{what} to compare; several make variants.")
+def _look(labels: Mapping[Any, str], what: str, usual: str) -> Look:
+    return Look(labels=labels, empty=usual, help=f"{what} to compare; several make variants.")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import streamlit as st
+
 from core.errors import NotApplicableError
 from core.options import build
 from core.questions.swapping.question import (
@@ -9,6 +13,7 @@ from core.questions.swapping.question import (
     factor_classes,
     factor_plot,
     seconds_for,
+    swap_plot,
     usual_spaces,
 )
 from core.study.models import is_reality
@@ -16,13 +21,14 @@ from pages._shared import bar, controls, frame, queries, section
 from pages._shared.queries import Place
 
 OFFER = "Train a probe on one model, use it on another: how much of its accuracy is kept?"
-PAIRS = """A cell is a pair of models: the share of above-chance accuracy that the row's probe keeps
-in the column's space. 100%: as good as the space's own probes."""
+PAIRS = """Above-chance accuracy that the row's probe keeps in the column's space; 100%: as good as
+the space's own probes."""
 METHODS = """A probe learns a factor from one model's vectors and is then used on another model's.
-The two spaces are joined by anchors, images that both models have seen and that train no probe;
-chance is measured with anchors paired at random. Each image is tested by probes that never saw
-it."""
-FACTORS = "A row is a factor, averaged over pairs. Bars: 95% CI; dotted: chance."
+Anchors, images that train no probe, join the two spaces: by one orthogonal map, or by describing
+each image by its cosines with them. Chance: anchors paired at random. Each image is tested by
+probes that never saw it."""
+FACTORS = "A row is a factor, averaged over pairs. Bars: 95% CI; vertical ticks: chance."
+OTHER = "The same with the way of joining the spaces that keeps less."
 OPTIONS = controls.options_by_name(Swap)
 
 
@@ -57,8 +63,11 @@ def show(at: Place) -> None:
             label="Swap probes",
             offer=OFFER,
         )
-        if answered:
-            plot = factor_plot(answered.table)
-            section.draw(
-                at, question, key="told", header="By factor", caption=FACTORS, plot=plot, lead=0
-            )
+        for header, caption, draw in (
+            ("By factor", FACTORS, factor_plot),
+            ("Joined the other way", OTHER, partial(swap_plot, better=False)),
+        ):
+            if answered:
+                with st.expander(header):
+                    key, plot = f"swapped-{draw is factor_plot}", draw(answered.table)
+                    section.draw(at, question, key=key, caption=caption, plot=plot, lead=0)

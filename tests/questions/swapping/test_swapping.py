@@ -12,16 +12,15 @@ from scipy.linalg import orthogonal_procrustes
 from core.competence.probes import Split
 from core.errors import InputError, UnknownNameError
 from core.questions.asking import answer, ask
-from core.questions.swapping.question import Swap, factor_classes, factor_plot
-from core.questions.swapping.trials import (
+from core.questions.swapping.question import (
     WAYS,
-    cosines,
-    fit_probes,
-    foresee,
-    hold,
-    run_trials,
-    turned,
+    Swap,
+    better_way,
+    factor_classes,
+    factor_plot,
+    swap_plot,
 )
+from core.questions.swapping.trials import fit_probes, hold, run_trials, swapped
 from core.store import Store
 from core.study.study import Study
 from tests.pages.world import SMALL, PaintedDataset, build
@@ -83,7 +82,7 @@ def test_ways_are_what_their_sources_say(world):
     centered = space - space[fitted].mean(0)
     lengths = np.linalg.norm(centered, axis=1)
     fourth = [centered[i] @ centered[4] / (lengths[i] * lengths[4]) for i in range(50)]
-    assert np.corrcoef(cosines(host)[:50, 4], fourth)[0, 1] == pytest.approx(1)
+    assert np.corrcoef(host.cosines[:50, 4], fourth)[0, 1] == pytest.approx(1)
     order = np.random.default_rng(0).permutation(30)
     padded = np.pad(guest.framed, ((0, 0), (0, 5)))  # the oracle wants one width
     best, _ = orthogonal_procrustes(padded[anchors[order]], host.framed[anchors])
@@ -92,24 +91,18 @@ def test_ways_are_what_their_sources_say(world):
     assert np.trace((padded @ best)[anchors[order]].T @ others) == pytest.approx(
         np.linalg.svd(own.T @ others, compute_uv=False).sum()
     )
-    np.testing.assert_allclose(turned(guest, host, order, fitted), oracle[fitted], atol=1e-4)
+    read = swapped("orthogonal", guest, host, order, fitted)
+    np.testing.assert_allclose(read, oracle[fitted], atol=1e-4)
 
 
 def test_the_strength_is_chosen_by_validation(world):
     labels, space, *_ = world
     held = hold(space, np.arange(200), np.arange(30))
     probes = fit_probes(
-        cosines(held), labels, Split(np.arange(150), np.arange(150, 200), np.arange(200, N))
+        held.cosines, labels, Split(np.arange(150), np.arange(150, 200), np.arange(200, N))
     )
-    answers = probes.answer(cosines(held)[200:])
+    answers = probes.answer(held.cosines[200:])
     assert (answers == np.stack(labels)[:, 200:]).mean() > 0.85
-
-
-def test_what_it_takes_grows_with_spaces_and_permutations(world):
-    labels, *_ = world
-    how = {"anchors": 50, "folds": 2}
-    few, many = (foresee([9] * count, labels, permutations=99, **how) for count in (2, 20))
-    assert 0 < few < many
 
 
 @pytest.fixture(scope="module")
@@ -138,33 +131,26 @@ def test_every_pair_stands_next_to_chance_its_home_and_native_probes(asked):
         across = mean.set_index("kind").loc["across modalities"]
         assert across["score"] == pytest.approx(rows["score"].mean())
         assert across["chance"] == pytest.approx(rows["chance"].mean())
-    swapped = table[table["kept"].notna()]
-    assert (swapped["native"] > swapped["chance"]).all()
-    shares = (swapped["score"] - swapped["chance"]) / (swapped["native"] - swapped["chance"])
-    np.testing.assert_allclose(swapped["kept"], shares)
-    assert swapped["kept"].between(swapped["kept_low"], swapped["kept_high"]).all()
+    kept = table[table["kept"].notna()]
+    assert (kept["native"] > kept["chance"]).all()
+    shares = (kept["score"] - kept["chance"]) / (kept["native"] - kept["chance"])
+    np.testing.assert_allclose(kept["kept"], shares)
+    assert kept["kept"].between(kept["kept_low"], kept["kept_high"]).all()
     within, across_kinds, orthogonal, _ = findings
-    assert (within.value, within.low, across_kinds.value) == pytest.approx(
-        (
-            *best_of(overall, "within vision")[["kept", "kept_low"]],
-            best_of(overall, "across modalities")["kept"],
-        )
-    )
+    best = overall[(overall["probe"] == "mean") & (overall["way"] == better_way(table))]
+    expected = best.set_index("kind")["kept"]
+    found = (within.value, across_kinds.value)
+    assert found == pytest.approx((expected["within vision"], expected["across modalities"]))
     assert orthogonal.n == 6
-
-
-def best_of(overall, kind):
-    means = overall[(overall["probe"] == "mean") & (overall["kind"] == kind)]
-    return means.loc[means["kept"].idxmax()]
 
 
 def test_matrix_and_factors_are_drawn(asked):
     _, question, table, _ = asked
     for narrow in (False, True):
-        drawn = question.plot(table).draw("light", narrow=narrow)
-        heat = [trace for trace in drawn.data if trace.type == "heatmap"]
-        assert [trace.z.shape for trace in heat] == [(3, 3)] * 2
-        assert np.isnan(np.diag(heat[0].z.astype(float))).all()
+        for plot in (question.plot(table), swap_plot(table, better=False)):
+            (heat,) = plot.draw("light", narrow=narrow).data
+            assert heat.z.shape == (3, 3)
+            assert np.isnan(np.diag(heat.z.astype(float))).all()
         assert len(factor_plot(table).draw("dark", narrow=narrow).data) > 6
 
 
