@@ -22,7 +22,7 @@ from tests.browser.seen import (
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 SIZE = 60
-MAP = "/images?map=residuals"
+MAP = "/images?map=pca"
 FIVE = "/[?&]stimulus=5(&|$)/.test(location.search)"
 OPENED = "location.search.includes('stimulus=')"
 TOP = "document.querySelector('[data-testid=stMain]').scrollTop"
@@ -61,7 +61,7 @@ def test_pointing_shows_a_picture_and_caption_and_shift_chooses_until_escape(vis
     page.wait_for_function(INSIDE, arg=card.element_handle())
     page.mouse.move(5, 5)
     card.wait_for(state="hidden")
-    assert "?map=residuals" in page.url  # nothing else has changed
+    assert "?map=pca" in page.url  # nothing else has changed
     assert "stimulus=" not in page.url
 
     chosen = "location.search.includes('brushed=')"
@@ -106,7 +106,7 @@ def test_stimuli_brushed_on_the_map_are_shown_and_studied(visit):
     page.locator(".st-key-drop-brushed").wait_for()
     shown = len(brushed(page))
     chart(page, "stimulus-map")
-    page.locator("[class*=st-key-offer-]").get_by_role("link", name="Alignment").click()
+    page.locator("[class*=st-key-offer-]").get_by_role("link", name="Measure alignment").click()
     page.wait_for_url(f"**/trends*stimuli={SIZE}.*")
     assert shown > 0
     expect(page.locator(".st-key-drop-stimuli")).to_contain_text(f"{shown} of {SIZE} stimuli")
@@ -133,7 +133,7 @@ def test_a_stimulus_opens_from_the_gallery_and_its_neighbor_in_sight(visit):
 
 
 def test_keys_walk_between_stimuli_and_back_to_all(visit):
-    page = visit("/images?stimulus=5&map=residuals")
+    page = visit("/images?stimulus=5&map=pca")
     tiles(page, "a").first.wait_for()
     chart(page, "residuals")
     strike(page, "ArrowRight", until="location.search.includes('stimulus=6')")

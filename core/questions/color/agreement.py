@@ -51,8 +51,7 @@ def rank_agreement(
     def tau(own: Rows, other: Rows) -> float:
         pairs = own[first] != own[second]
         i, j = first[pairs], second[pairs]
-        values = ranks_x[own[i], own[j]], ranks_y[other[i], other[j]]
-        return _kendall(*values) if pairs.all() else _kendall(*map(_ranked, values))
+        return _kendall(ranks_x[own[i], own[j]], ranks_y[other[i], other[j]])
 
     same = np.arange(n)
     found = permuted(lambda order: tau(same, order), n, permutations=permutations, seed=seed)
@@ -88,15 +87,11 @@ def permuted(
 
 def _ranks(matrix: Square, first: Rows, second: Rows) -> Square:
     """Return the ranks of all pairs as a matrix: they stay if colors change places."""
-    ranks = np.zeros_like(matrix)
-    ranks[first, second] = ranks[second, first] = _ranked(matrix[first, second])
-    return ranks
-
-
-def _ranked(values: Ranks) -> Ranks:
     from scipy.stats import rankdata
 
-    return rankdata(values)
+    ranks = np.zeros_like(matrix)
+    ranks[first, second] = ranks[second, first] = rankdata(matrix[first, second])
+    return ranks
 
 
 def _kendall(x: Ranks, y: Ranks) -> float:

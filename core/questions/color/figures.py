@@ -12,7 +12,7 @@ from jaxtyping import Float, Float64
 
 from core.figures.drawing import SILENT, cards, cell, panels, play
 from core.figures.grammar import Axis, Dots, Facet, Heat, Level, Plot, Scale
-from core.figures.theme import COMPETENCE, INK, Mode, clear, hover_card, plain
+from core.figures.theme import INK, Mode, clear, hover_card, plain
 from core.modalities import LANGUAGE
 
 SIDE = 290  # pixels of a panel
@@ -44,9 +44,9 @@ def clouds(table: pd.DataFrame) -> Plot:
 def _clouds(table: pd.DataFrame, mode: Mode, *, narrow: bool, turn: float) -> go.Figure:
     """Draw every source over CIELAB's axes, in one scale and seen from one side."""
     sources = [rows for _, rows in table.groupby("source", sort=False)]
-    columns = 1 if narrow else min(3, len(sources))
+    columns, side = min(2 if narrow else 3, len(sources)), 190 if narrow else SIDE
     rows = math.ceil(len(sources) / columns)
-    height = rows * SIDE + (rows - 1) * 50
+    height = rows * side + (rows - 1) * 50
     figure = panels(
         [_head(source) for source in sources],
         columns,
@@ -67,8 +67,9 @@ def _clouds(table: pd.DataFrame, mode: Mode, *, narrow: bool, turn: float) -> go
         at = cell(place, columns)
         line = {"color": clear(ink.chance, 0.6), "width": 1}
         figure.add_scatter(x=x, y=y, mode="lines", line=line, **SILENT, **at)
-        text = {"text": list(CROSS), "textfont": {"size": 11, "color": ink.soft}}
-        figure.add_scatter(x=tips_x, y=tips_y, mode="text", **text, **SILENT, **at)
+        if place == 0:  # all panels have the same axes
+            text = {"text": list(CROSS), "textfont": {"size": 11, "color": ink.soft}}
+            figure.add_scatter(x=tips_x, y=tips_y, mode="text", **text, **SILENT, **at)
         seen = project(_points(source), turn)
         order = np.argsort(seen[:, 2], kind="stable")  # far ones first
         seen, source = seen[order], source.iloc[order]
@@ -161,7 +162,7 @@ def knowledge(table: pd.DataFrame) -> Plot:
 
     table: as `ColorModels` answers. Hollow points are models before the end of their training.
     """
-    axes = {"parameters": Axis("parameters", log=True), "competence": Axis(COMPETENCE)}
+    axes = {"parameters": Axis("parameters", log=True), "competence": Axis("1 − bits per byte")}
     kept = [column for column in table if column not in axes]
     long = table.dropna(subset="kendall").melt(kept, list(axes), "over", "x")
     shown = [name for name in axes if table[name].notna().any()]

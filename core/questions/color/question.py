@@ -28,6 +28,7 @@ from core.questions.color.sources import (
     CAPTIONS,
     PERCEPTION,
     PIXELS,
+    SHIPPED,
     Dissimilarities,
     Reading,
     choose_model,
@@ -118,6 +119,19 @@ class SourceQuestion(StudyQuestion):
         shared = list(titles.values())
         return {name: name if shared.count(title) > 1 else title for name, title in titles.items()}
 
+    def of(self: S, name: str) -> S:
+        """Return the question about one source, without what only others read, so that its answer
+        is found again.
+        """
+        reading = Reading()
+        if name == PIXELS + SHIPPED:
+            reading = Reading(self.reading.by)
+        elif name.startswith(PIXELS):
+            reading = replace(self.reading, layer=None)
+        elif name not in (PERCEPTION, CAPTIONS):
+            reading = Reading(layer=self.reading.layer)
+        return replace(self, source=(name,), reading=reading)
+
     def left_out_of(self, study: Study, name: str, error: PlatoscopeError) -> Finding:
         """Return why a source is left out."""
         study.store.note_failure(error)
@@ -129,7 +143,7 @@ class ColorLayout(SourceQuestion):
     """Where does each source put each color?"""
 
     command = "color layout"
-    version = 2
+    version = 3
     columns: ClassVar[Mapping[str, str]] = {
         "source": "what says how unlike the colors are",
         "color": "color word, or the hex of a cell of the grid",
@@ -154,7 +168,7 @@ class ColorLayout(SourceQuestion):
         titles = self.titles(study)
         for name in self.source:
             try:
-                table = ask(replace(self, source=(name,)), study, report)
+                table = ask(self.of(name), study, report)
             except PlatoscopeError as error:
                 if len(left_out) == len(self.source) - 1:
                     raise
@@ -208,7 +222,7 @@ class ColorAgreement(SourceQuestion):
     """Is the geometry of color shared by perception, pixels and words?"""
 
     command = "color agreement"
-    version = 3
+    version = 4
     columns: ClassVar[Mapping[str, str]] = {
         "x": "one source",
         "y": "another",
@@ -310,7 +324,7 @@ class ColorModels(StudyQuestion):
             try:
                 if not can_measure(study.entry(name)):
                     raise NotApplicableError("its vectors alone are known, so it reads no words")
-                table = ask(replace(layout, source=(name,)), study)
+                table = ask(layout.of(name), study)
             except PlatoscopeError as error:
                 study.store.note_failure(error)
                 row["reason"] = str(error)
@@ -333,20 +347,16 @@ class ColorModels(StudyQuestion):
 
 
 def layout_findings(table: pd.DataFrame) -> list[Finding]:
-    """Return how the layout of each source agrees with perception's, the most alike first."""
-    first = table.groupby("source", sort=False).agg(
-        {"kendall": "first", "kendall_p": "first", "color": "size", "disparity": "first"}
-    )
+    """Return how the dissimilarities of each source agree with perception's, the most alike
+    first.
+    """
+    first = table.drop_duplicates("source").set_index("source")
+    first = first.assign(colors=table.groupby("source").size())
     first = first.drop(index=PERCEPTION, errors="ignore").dropna(subset=["kendall"])
+    first = first.sort_values("kendall", ascending=False)
     return [
-        _alike(
-            f"{name} arranges colors as perception does",
-            row["kendall"],
-            p=row["kendall_p"],
-            colors=row["color"],
-            note=f"Procrustes disparity {row['disparity']:.2f}.",
-        )
-        for name, row in first.sort_values("kendall", ascending=False).iterrows()
+        _alike(f"{row.Index} and perception", row.kendall, row.kendall_p, row.colors)
+        for row in first.itertuples()
     ]
 
 
@@ -356,56 +366,32 @@ def agreement_findings(table: pd.DataFrame) -> list[Finding]:
     """
     rows = table.dropna(subset=["value", "p_adjusted"])
     rows = rows.sort_values("value", ascending=False, kind="stable")
-    seen = (rows["x"] == PERCEPTION) | (rows["y"] == PERCEPTION)
-    near, others = rows[seen], rows[~seen]
-    findings = []
-    for _, row in near.iterrows():
-        name = row["y"] if row["x"] == PERCEPTION else row["x"]
-        claim = f"{name} arranges colors as perception does"
-        findings.append(
-            _alike(
-                claim,
-                row["value"],
-                p=row["p_adjusted"],
-                colors=row["colors"],
-                ends=(row["low"], row["high"]),
-            )
-        )
-    if len(others):
-        first, sure = others.iloc[0], int((others["p_adjusted"] < ALPHA).sum())
-        claim = f"besides perception, {first['x']} and {first['y']} agree most"
-        found = _alike(
-            claim,
-            first["value"],
-            p=first["p_adjusted"],
-            colors=first["colors"],
-            ends=(first["low"], first["high"]),
-            note=f"{sure} of these {len(others)} pairs agree beyond chance.",
-        )
-        findings.append(replace(found, expected=""))
-    return findings or [Finding("No source can be compared with perception")]
+    near, others = list[Finding](), list[Finding]()
+    for row in rows.itertuples():
+        names = [name for name in (row.x, row.y) if name != PERCEPTION]
+        which = " and ".join(names if len(names) > 1 else [*names, PERCEPTION])
+        found = _alike(which, row.value, row.p_adjusted, row.colors, row.low, row.high)
+        (others if len(names) > 1 else near).append(found)
+    if others:
+        sure = sum(one.p < ALPHA for one in others)
+        note = f"Of all pairs without perception they agree most; {sure} of {len(others)} agree."
+        near.append(replace(others[0], expected="", note=note))
+    return near or [Finding("No source can be compared with perception")]
 
 
 def _alike(
-    claim: str,
-    value: float,
-    *,
-    p: float,
-    colors: float,
-    ends: tuple[float, float] = (NAN, NAN),
-    note: str = "",
+    which: str, value: float, p: float, colors: int, low: float = NAN, high: float = NAN
 ) -> Finding:
     return Finding(
-        claim,
+        f"{which} arrange colors alike",
         float(value),
-        float(ends[0]),
-        float(ends[1]),
+        float(low),
+        float(high),
         p=float(p),
         name="τ",
         n=int(colors),
         over="colors",
         expected="+",
-        note=note,
     )
 
 

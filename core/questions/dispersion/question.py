@@ -52,6 +52,7 @@ Summary = Literal["mean", "pc1"]
 RANKINGS = {"mean": "mean over models", "pc1": "first component"}  # as published
 QUARTER = 4  # of all stimuli: a set is one over it if no size is named
 DRAWN = 5000  # stimuli in a figure
+LARGEST = 4096  # stimuli whose predictors are tested; of more as many are drawn
 MOST_PREDICTORS = 12  # drawn
 MOST_AXES = 4  # models whose residuals are drawn in pairs: six panels
 LEAST_RANKED = 20  # stimuli for a finding about tenths of them
@@ -140,7 +141,7 @@ class StimulusDispersion(JointQuestion):
     """How far is each stimulus from the consensus of models?"""
 
     command = "dispersion stimuli"
-    version = 4
+    version = 5
     columns: ClassVar[Mapping[str, str]] = {
         "index": "place of the stimulus in its dataset",
         "stimulus": "its id",
@@ -312,7 +313,7 @@ def spread_findings(values: pd.Series, factors: pd.DataFrame, items: str) -> lis
     predicts it best; p is corrected for how many factors there are (Bonferroni).
     """
     n = len(values)
-    claim = f"Models disagree more on the hardest 10% of {items} than on the easiest 10%"
+    claim = f"Dispersion (how far models disagree) varies from the lowest to the top 10% of {items}"
     if n < LEAST_RANKED:
         return [Finding(claim, reason=f"needs {LEAST_RANKED} {items}; {n} loaded")]
     ranked, tenth = np.sort(values.to_numpy()), n // 10
@@ -326,13 +327,13 @@ def spread_findings(values: pd.Series, factors: pd.DataFrame, items: str) -> lis
     beyond = {name: one for name, one in links.items() if one.p * len(links) <= ALPHA}
     if not beyond:
         p = min(1.0, min(one.p for one in links.values()) * len(links))
-        return [extent, Finding(f"None of {len(links)} factors predicts disagreement", p=p)]
+        return [extent, Finding(f"None of {len(links)} factors predicts dispersion", p=p)]
     best = max(beyond, key=lambda name: beyond[name].share)
     named = str(best).replace("_", " ")
     return [
         extent,
         Finding(
-            f"Of {len(links)} factors, {named} predicts disagreement best",
+            f"Of {len(links)} factors, “{named}” predicts dispersion best",
             beyond[best].share,
             p=min(1.0, beyond[best].p * len(links)),
             name="R² of ranks",
@@ -564,6 +565,7 @@ class DispersionPredictors(StudyQuestion):
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
         consensus = ask(ConsensusSpace(self.scope, self.ranking.joint), study, report)
+        consensus = consensus.iloc[draw_sample(study.size, LARGEST, seed=0)]
         values = summarize(consensus[list(self.ranking.spaces)].to_numpy())[self.ranking.by]
         predictors = describe_stimuli(study, consensus["index"].to_numpy(), report)
         axes = consensus.filter(like="axis_").to_numpy()
@@ -594,13 +596,13 @@ def predictor_findings(table: pd.DataFrame, items: str = "stimuli") -> list[Find
     """Return how many predictors are related to dispersion, and the one that explains most."""
     tested = table.dropna(subset="p")
     sure = tested[tested["p_adjusted"] < ALPHA]
-    claim = f"{len(sure) or 'None'} of {len(tested)} predictors are related to disagreement"
+    claim = f"{len(sure) or 'None'} of {len(tested)} predictors are related to dispersion"
     if sure.empty:
         return [Finding(claim)]
     best = sure.iloc[0]
     named = best["predictor"].replace("_", " ")
     top = Finding(
-        f"Disagreement on {items} depends most on {named} ({best['kind']})",
+        f"Dispersion depends most on “{named}” ({best['kind']})",
         float(best["share"]),
         p=float(best["p_adjusted"]),
         name="R² of ranks",

@@ -136,7 +136,7 @@ def clicks(size: int, chosen: Collection[int] = ()) -> Clicks:
 
 
 def offer(at: Place, indices: Sequence[int], *, name: str) -> None:
-    """Draw what can be done with a set: its CSV, and other pages on these images alone; name: a
+    """Draw what can be done with a set: its CSV, and the alignment on these images alone; name: a
     word for its file.
     """
     code = encode(indices, queries.card(at).size)
@@ -155,18 +155,14 @@ def offer(at: Place, indices: Sequence[int], *, name: str) -> None:
             on_click="ignore",
             icon=":material/download:",
         )
-        for page, tab, label, question, icon in (
-            ("trends", "across", "Alignment", Alignment(chosen.scope), "query_stats"),
-            ("images", "language", "Effect on language", SetEffect(chosen.scope), "scatter_plot"),
-        ):
-            st.page_link(
-                f"{page}.py",
-                label=label,
-                icon=f":material/{icon}:",
-                help=f"{label} of these {item(at, 2)} alone",
-                disabled=len(indices) < frame.LEAST_STIMULI,
-                query_params=to_query(question) | {"tab": tab},
-            )
+        st.page_link(
+            "trends.py",
+            label="Measure alignment",
+            icon=":material/query_stats:",
+            help=f"The alignment of models on these {item(at, 2)} alone",
+            disabled=len(indices) < frame.LEAST_STIMULI,
+            query_params=to_query(Alignment(chosen.scope)) | {"tab": "across"},
+        )
 
 
 def _csv(at: Place, indices: Sequence[int]) -> bytes:

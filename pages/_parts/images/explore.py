@@ -51,8 +51,9 @@ def show(at: Place) -> None:
     if not found:
         show_gallery(at, gallery.search(at, None), [])
         return
+    said = sentences(common.dispersion(at, spaces).findings)
     with verdict:
-        prose.answer(sentences(common.dispersion(at, spaces).findings))
+        prose.answer(said[:1])
     if layout == "gallery":
         show_gallery(at, chosen or passed, chosen)
         return
@@ -62,6 +63,7 @@ def show(at: Place) -> None:
     with left, frame.part():
         question = StimulusMap(at.scope, Spaces(spaces), layout)
         draw(at, question, color or by, names[color], passed=passed, chosen=chosen)
+        prose.explain(common.METHODS, said[1:])
 
 
 def color_names(at: Place, spaces: tuple[str, ...]) -> dict[str, str]:
@@ -112,7 +114,6 @@ def draw(
     if len(table) < queries.size(at):
         few = f" A random sample of {len(table):,} of {queries.size(at):,}."
     st.caption(f"{how} {BRUSH}{few}")
-    prose.explain(common.METHODS)
 
 
 def brush(size: int) -> None:

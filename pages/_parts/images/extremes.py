@@ -17,7 +17,7 @@ from pages._shared.gallery import Bar, Note
 from pages._shared.queries import Place
 
 PAGE = 12  # of each side
-HEADS = {"low": "Models agree", "high": "Models disagree"}
+HEADS = {"low": "Low dispersion: models agree", "high": "High dispersion: models disagree"}
 
 
 def show(at: Place) -> None:

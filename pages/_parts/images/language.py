@@ -51,7 +51,7 @@ def show(at: Place) -> None:
         caption = "Points: language models. Diamonds: their mean with 95% CI."
         methods = f"{common.METHODS}\n\n{how}"
         section.draw(at, effect, key="effect", caption=caption, methods=methods)
-    with st.expander("What predicts disagreement?"), frame.part():
+    with st.expander("What predicts dispersion?"), frame.part():
         caption = "Points: predictors. Filled: significant."
         predictors = DispersionPredictors(at.scope, ranking)
         section.draw(at, predictors, key="predictors", caption=caption, methods=PREDICTORS)

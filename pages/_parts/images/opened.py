@@ -78,17 +78,17 @@ def _draw_ways(at: Place, index: int) -> None:
 
 
 def describe_rank(at: Place, table: pd.DataFrame, index: int) -> str:
-    """Say where an image lies among all by its mean residual."""
+    """Say where the dispersion of an image lies among all."""
     mean = table.set_index("index")["mean"]
     n, above = len(mean), int((mean > mean[index]).sum())
     below = n - 1 - above
     if above == 0:
-        place = f"the most disputed of {n:,}"
+        place = f"the highest of {n:,}"
     elif below == 0:
-        place = f"the least disputed of {n:,}"
+        place = f"the lowest of {n:,}"
     else:
-        place = f"more disputed than {below / (n - 1):.0%} of {n:,}"
-    return f"{common.item(at).capitalize()} {index}: {place} (mean residual {mean[index]:.3g})."
+        place = f"higher than that of {below / (n - 1):.0%} of {n:,}"
+    return f"{common.item(at).capitalize()} {index}: dispersion {mean[index]:.3g}, {place}."
 
 
 def _draw_image(at: Place, index: int) -> None:

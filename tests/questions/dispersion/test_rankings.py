@@ -136,7 +136,7 @@ def test_the_spread_is_the_ratio_of_tenths_and_a_planted_factor_is_named_with_it
     extent, best = spread_findings(values, factors, "images")
     ranked = np.sort(values)
     assert extent.value == pytest.approx(ranked[-40:].mean() / ranked[:40].mean())
-    assert "Of 3 factors, scene" in best.claim
+    assert "Of 3 factors, “scene”" in best.claim
     ranks = rankdata(values)  # an analysis of variance of them
     groups = [ranks[name == SCENE] for name in np.unique(SCENE)]
     between = sum(len(one) * (one.mean() - ranks.mean()) ** 2 for one in groups)
