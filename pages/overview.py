@@ -42,11 +42,11 @@ BOTH = "Setups: models of either modality. Trends correlates language models alo
 CONTROL = """Untrained **{title}** ({score:.3f}) lies closer than {below} of {trained} trained
 models: alignment that training has not caused is no evidence."""
 MADE = "Synthetic images."
-CURVE = "Bars: 95% CI. Diamond: the headline’s way. Dark line: median."
-CURVE_METHODS = """Every combination sees the same setups, each with its first run, and the same
-exchanges of competence within families and objectives. The joint test compares the median ρ with
-its distribution under these exchanges (Simonsohn, Simmons, Nelson 2020). Of more than 1,024 images,
-that many are drawn."""
+CURVE = "Bars: 95% CI. Diamond: the headline’s way."
+CURVE_METHODS = """The line is the median. Every combination sees the same setups, each with its
+first run, and the same exchanges of competence within families and objectives. The joint test
+compares the median ρ with its distribution under these exchanges (Simonsohn, Simmons, Nelson 2020).
+Of more than 1,024 images, that many are drawn."""
 
 
 def show(at: Place) -> None:

@@ -40,12 +40,6 @@ GLOBAL = ("cka", "unbiased_cka")
 LAYER_RULES = {"best": "best pair", "last": "last", "0.75": "3/4 deep", "0.5": "middle"}
 CLAMPINGS = {Clamping(): "clamped at q = 0.95", Clamping(q=1.0): "not clamped"}
 CURVE, CHOICES = "curve", "choices"
-VERDICTS = {
-    "supported": "for",
-    "contradicted": "against",
-    "open": "not shown",
-    "unknown": "unknown",
-}
 
 
 @dataclass(frozen=True)
@@ -58,7 +52,7 @@ class Headline(StudyQuestion):
     """
 
     command = "headline"
-    version = 4
+    version = 5
     columns: ClassVar[Mapping[str, str]] = {
         "layers": "best layers, which decide, or last layers",
         "vision": "vision setups",
@@ -73,7 +67,7 @@ class Headline(StudyQuestion):
         "draws": "permutations",
         "exact": "whether these are all",
         "reason": "why there is no test",
-        "verdict": "for, against, not shown or unknown",
+        "verdict": "supported, contradicted, open or unknown",
     }
 
     measure: Measure = part(Measure)
@@ -102,7 +96,7 @@ class Headline(StudyQuestion):
             rows.append(counts | asdict(trend))
         table = pd.DataFrame(rows)
         findings = self._findings(table)
-        return Answer(table.assign(verdict=[VERDICTS[one.verdict] for one in findings]), findings)
+        return Answer(table.assign(verdict=[one.verdict for one in findings]), findings)
 
     def _findings(self, table: pd.DataFrame) -> list[Finding]:
         """Return the claim in best and in last layers; p is one-sided, of the direction seen."""
@@ -110,7 +104,7 @@ class Headline(StudyQuestion):
         for row in table.to_dict("records"):
             rises = self.measure.toward * row["change"] > 0
             fall = max(1 - row["p"], 1 / max(row["draws"], 1))
-            where = ", last layers" if row["layers"] == "last" else ""
+            where = " in last layers" if row["layers"] == "last" else ""
             findings.append(
                 Finding(
                     f"Better models align more across vision and language{where}",
@@ -196,7 +190,7 @@ class Specifications(StudyQuestion):
     """
 
     command = "specifications"
-    version = 1
+    version = 2
     columns: ClassVar[Mapping[str, str]] = {
         "place": "place among all, from the lowest ρ",
         "metric": "metric",
@@ -379,7 +373,7 @@ def _specified_scores(
 
 def find(table: pd.DataFrame) -> list[Finding]:
     known = table.dropna(subset="rho")
-    claim = "Alignment across vision and language rises with competence however it is measured"
+    claim = "Alignment across vision and language rises with competence over all measures"
     if known.empty:
         return [Finding(claim, expected="+", reason=str(table["reason"].iloc[0]))]
     first = known.iloc[0]
@@ -394,7 +388,7 @@ def find(table: pd.DataFrame) -> list[Finding]:
             n=len(known),
             over="specifications",
             expected="+",
-            note=f"ρ from {low} to {high}; significant by itself in {above} of {len(known)}.",
+            note=f"ρ from {low} to {high}; alone significant in {above}.",
         )
     ]
     medians = known.groupby("layers")["rho"].median()

@@ -113,12 +113,6 @@ def test_a_half_without_a_score_leaves_no_interval():
     assert np.isnan(half_interval(0.5, scores, spec=CKA.spec)).all()
 
 
-def test_halves_too_small_for_the_unbiased_estimator_are_refused():
-    x, y = draw(np.random.default_rng(10), 7)
-    with pytest.raises(MetricError, match="the unbiased estimator needs at least 4 stimuli; got 3"):
-        cka_of_halves(linear(x), linear(y), draw_halves(7, count=2, seed=0), unbiased=True)
-
-
 def test_quantiles_need_a_draw_beyond_each_end():
     check_draws(40)
     with pytest.raises(MetricError, match="a 95% interval from quantiles needs at least 40 draws"):

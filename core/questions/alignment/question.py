@@ -68,7 +68,7 @@ class Alignment(StudyQuestion):
     """
 
     command = "align"
-    version = 9
+    version = 10
     columns: ClassVar[Mapping[str, str]] = {
         "model_x": "model on the axis",
         "model_y": "model that it is compared with",
@@ -315,7 +315,7 @@ def trend_findings(
     unknown = open_because(models, scored.dropna(subset="axis")["model_x"])
     without = len(means) - len(mean)
     notes = [
-        f"{without} without {axis.short}." if without else "",
+        f"Not counted: {without} with unknown {axis.short}." if without else "",
         f"The test is open: {unknown}." if unknown else "",
     ]
     return [

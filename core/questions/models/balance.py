@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import pandas as pd
 
@@ -21,15 +21,7 @@ from core.stimuli.dataset import check_captions
 from core.study.study import Study
 from core.study.trainings import choose_names
 
-if TYPE_CHECKING:
-    pass
-
-PANELS = {
-    "gradients_alike": "gradients alike",
-    "weights_alike": "weights alike",
-    "gradients_apart": "gradients apart",
-    "weights_apart": "weights apart",
-}
+PANELS = {"gradients_alike": "gradients alike", "weights_alike": "weights alike"}
 
 
 @dataclass(frozen=True)
@@ -112,8 +104,8 @@ class ModelBalance(StudyQuestion):
         return Answer(table.reindex(columns=list(every)), find(table))
 
     def plot(self, table: pd.DataFrame) -> Plot:
-        """Draw both sides' cosine and distance over training: a dot per head, the median of a model
-        on its family's line, fresh weights dashed, chance dotted.
+        """Draw both sides' cosine over training: a dot per head, the median of a model on its
+        family's line, fresh weights dashed, chance dotted.
         """
         table = table.sort_values("step", kind="stable")
         places = [

@@ -118,7 +118,7 @@ def lay_out(
             ("star", f"center: {_named(center, titles)}"),
             ("rim", "chance"),
             ("ring", f"{label}, log scale"),
-            ("dot", "model; area: parameters"),
+            ("dot", "model (area: size)"),
             *((("hollow", "untrained network"),) if finished["untrained"].any() else ()),
             *((("trail", "checkpoints"),) if any(len(mark.path) > 1 for mark in marks) else ()),
         ),

@@ -32,11 +32,10 @@ from pages._shared.queries import Place
 
 NEAR = 6  # images drawn of each model
 DRAWS = (100, 200, 1000)
-METRICS = """Last layers of both models. Left: difference from other pairs of the same
-modalities, in standard deviations. Right: score calibrated against shuffled images."""
-CALIBRATED = """Other pairs: all pairs of fully trained models of these two modalities, on at
-most 256 images. Higher is more aligned for every metric. Calibrated: 0 is what 5% of shuffles
-exceed, 1 full alignment."""
+METRICS = "Last layers of both. Right: score calibrated against shuffled images."
+CALIBRATED = """Left: difference from other pairs in standard deviations. These are all pairs of
+fully trained models of these two modalities, on at most 256 images. Higher is more aligned for
+every metric. Calibrated: 0 is what 5% of shuffles exceed, 1 full alignment."""
 
 
 def show(at: Place) -> None:

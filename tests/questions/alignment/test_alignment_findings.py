@@ -84,4 +84,4 @@ def test_models_without_a_place_on_the_axis_are_counted():
     pairs["axis"] = pairs["axis"].where(pairs["model_x"] != "gpt-0")
     trend = found(pairs, models)
     assert trend.n == 7
-    assert "1 without competence" in trend.note
+    assert "1 with unknown competence" in trend.note

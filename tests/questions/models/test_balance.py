@@ -40,7 +40,7 @@ def test_every_head_of_every_language_model_has_a_row(study):
     assert answered.findings[0].value == pytest.approx(causal["gradients_alike"].median())
     assert median(table)["gpt2-xs"] == answered.findings[0].value
     panels = [note.text for note in ModelBalance().plot(table).draw("light").layout.annotations]
-    assert len(panels) == 4
+    assert len(panels) == 2
     with pytest.raises(UnknownNameError, match="no language model that can be run named 'gpt3'"):
         ask(ModelBalance(names=("gpt3",)), study)
 
