@@ -1,5 +1,5 @@
-"""Vectors that need no encoder: a dataset's known factors, features made elsewhere, and what is
-embedded of some stimuli of a dataset.
+"""Vectors that need no encoder: a dataset's known factors, features made elsewhere, and subsets of
+a dataset.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Option = str | tuple[str, ...]  # of a command
 
 
 def embed_world(store: Path, dataset: Dataset) -> Path:
-    """Publish the dataset's known factors as the model `reality`; raises StimuliError if it knows
+    """Publish the dataset's known factors as the model `reality`; raise StimuliError if it knows
     none.
     """
     reality = dataset.reality
@@ -63,9 +63,7 @@ def embed_world(store: Path, dataset: Dataset) -> Path:
 
 
 def embed_cortex(store: Path, dataset: Dataset) -> None:
-    """Publish the subjects of a simulated cortex over a world's known factors, which `embed_world`
-    has published.
-    """
+    """Publish the subjects of a simulated cortex, after `embed_world`."""
     assert dataset.reality is not None  # as there
     for name in SUBJECTS:
         content = from_repeats([measure_subject(name, dataset.reality)], "trials")
@@ -101,12 +99,9 @@ def import_features(
 ) -> Path:
     """Publish features that were made elsewhere as the model `name`.
 
-    content: its layers in the dataset's order. modality: see `core.modalities.check_modality`.
-    level: of the captions that it read. file: the name of the one that held its features. options:
-    by which it was read, by the names that `command_of` knows.
-    Raises as `check_modality` for the modality, UnknownNameError for the caption level, InputError
-    for facts, FeatureError for a wrong number of rows, NaN or infinity, StoreError if the name is
-    taken by other features and `replace` is not set.
+    level: of the captions that it read. file: the name of their file. options: by which it was
+    read. Raise UnknownNameError for the caption level, InputError for facts, FeatureError for a
+    wrong number of rows, NaN or infinity, StoreError if other features have the name.
     """
     check_modality(modality)
     facts, said = facts or Facts(), {"title": title, "level": level}
@@ -144,9 +139,7 @@ def _publish_ready(
     level: str | None = None,
     **other: Any,
 ) -> Path:
-    """Publish vectors that need no encoder; returns at once if they are published. other: what
-    their recipe says besides.
-    """
+    """Publish vectors that need no encoder; return at once if they are published."""
     other |= {} if card.geometry == "vectors" else {"geometry": card.geometry}
     recipe = Recipe.of(
         "features",
@@ -168,8 +161,8 @@ def _publish_ready(
 
 
 def check_ready(layers: Sequence[np.ndarray], ids: Sequence[str], name: str) -> None:
-    """Raise FeatureError for layers that have not one finite row for each stimulus. name: of what
-    holds them.
+    """Raise FeatureError unless each layer has a finite row for each stimulus. name: of what holds
+    them.
     """
     if not layers:
         raise FeatureError(f"{name} has no layers; give one (n, dims) matrix per layer")
@@ -187,11 +180,8 @@ def _digest(layers: Sequence[np.ndarray]) -> str:
 
 def hold_subset(root: Path, whole: DatasetCard, name: str, rows: Sequence[int]) -> DatasetCard:
     """Publish some stimuli of a dataset as the dataset `name`, with what is embedded of these, and
-    return its card; what is there already stays. Nothing is embedded again, since the vector of a
-    stimulus does not depend on the others.
-
-    Captions that were written after the dataset was added stay behind, with what read them. Raises
-    StimuliError for the name, StoreError if another dataset has it.
+    return its card. Captions that were written after the dataset was added are left out, with what
+    read them. Raise StimuliError for the name, StoreError if another dataset has it.
     """
     card, store, some = subset_card(whole, name, rows), Store(root), np.array(rows)
     add_subset(root, card)

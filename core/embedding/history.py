@@ -1,15 +1,11 @@
-"""What the store's embeddings tell: by which command each came in, and how long similar models will
-take.
-"""
+"""By which command an embedding came in, and how much room one takes in the store."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import PurePath
-from statistics import median
 
 from core.encoders.arrays import ENDINGS
 from core.encoders.encoder import IMPORTED, UNKNOWN
@@ -17,17 +13,14 @@ from core.encoders.measured import SIMULATED
 from core.encoders.requests import PROMPTS, pooling_of, precision_of
 from core.modalities import find_modality
 from core.store import ModelEntry
-from core.store.editing import seconds_of
 
 FILE = "FILE"  # stands for a file of features that has no known name
 BLOCK = 256 << 10  # bytes: DuckDB keeps the vectors of a layer in whole blocks
-SIMILAR = 4.0  # times as many parameters, or as few
 
 
 def command_of(dataset: str, entry: ModelEntry) -> list[str]:
-    """Return the words, after `platoscope`, that make the same embedding again: `embed` for a
-    model, `import` for features, with the name of their file, and `demo` for reality and the
-    simulated cortex. Of features that came along to a subset it is that of their dataset.
+    """Return the words, after `platoscope`, that make the same embedding again. Of features of a
+    subset it is that of their dataset.
     """
     card = entry.card
     if find_modality(card.modality).is_reality or card.spec.startswith(SIMULATED):
@@ -72,16 +65,14 @@ def _import_of(dataset: str, entry: ModelEntry) -> list[str]:
 
 
 def file_of(entry: ModelEntry) -> str:
-    """Return the name of the file that features were imported from, FILE if it is not known; the
-    store keeps no path.
-    """
+    """Return the name of the file that features were imported from, FILE if it is not known."""
     file = entry.card.spec.removeprefix("import:")
     return file if PurePath(file).suffix.lower() in ENDINGS else FILE
 
 
 def reading_words(entry: ModelEntry) -> list[str]:
-    """Return the options for how captions are read, if that is not the default: the pooling, such
-    as the last token, and the prompt. What a folder itself says of either is the default.
+    """Return the options for how captions are read, if they are not the default: the pooling and
+    the prompt.
     """
     if entry.level is None:
         return []
@@ -92,50 +83,9 @@ def reading_words(entry: ModelEntry) -> list[str]:
     return [*pooling, *(["--prompt", *names] if names else [])]
 
 
-@dataclass(frozen=True)
-class Measured:
-    """An embedding that was timed. rate: seconds per stimulus and parameter."""
-
-    modality: str
-    device: str
-    parameters: int
-    rate: float
-
-
-def measured(entries: Iterable[ModelEntry], stimuli: int) -> list[Measured]:
-    """Return what the embeddings of a dataset of so many stimuli have taken, if it is known."""
-    timed = []
-    for entry in entries:
-        card, seconds = entry.card, seconds_of(entry)
-        if seconds and card.parameters and stimuli:
-            rate = seconds / (stimuli * card.parameters)
-            timed.append(Measured(card.modality, entry.device, card.parameters, rate))
-    return timed
-
-
-def seconds_for(
-    parameters: int | None, stimuli: int, like: Sequence[Measured], *, modality: str, device: str
-) -> float | None:
-    """Return how long an embedding will take: the median rate of similar models, which are of this
-    modality and device and have up to four times as many parameters or as few; None without one.
-
-    device: that the embedding will run on; of several CUDA devices each counts for all.
-    """
-    if not parameters:
-        return None
-    rates = [
-        one.rate
-        for one in like
-        if one.modality == modality
-        and one.device.partition(":")[0] == device.partition(":")[0]
-        and abs(math.log(one.parameters / parameters)) <= math.log(SIMILAR)
-    ]
-    return median(rates) * parameters * stimuli if rates else None
-
-
 def room_for(widths: Sequence[int], stimuli: int) -> int | None:
-    """Return about how many bytes an embedding will take in the store, in float32; None if the
-    widths of the layers are unknown.
+    """Return about how many bytes an embedding takes in the store, in float32; None if the widths
+    of the layers are unknown.
     """
     if not widths:
         return None

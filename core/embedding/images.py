@@ -1,8 +1,7 @@
-"""Images on their way to a model: read, decoded and prepared batch by batch, in the order given.
+"""Images on their way to a model: read, decoded and prepared batch by batch, in order.
 
-For CUDA, processes prepare the next batches while it computes. On the CPU they would take the cores
-from the model, so threads prepare a batch when its turn has come, one for each core that the model
-has. Pixels are the same either way.
+For CUDA, processes prepare the next batches while it computes; on the CPU, threads prepare a batch
+when it is needed. Pixels are the same.
 """
 
 from __future__ import annotations
@@ -52,8 +51,8 @@ class Images:
         return self.prepare(self.image(index))
 
     def __getitems__(self, indices: Batch) -> Tensor | PlatoscopeError:
-        """Return a part of a batch; an error as a value, since a DataLoader would raise it with the
-        worker's traceback as its message.
+        """Return a part of a batch; an error as a value, since a DataLoader would add its traceback
+        to the message.
         """
         try:
             return torch.stack([self[index] for index in indices])
@@ -62,10 +61,8 @@ class Images:
 
 
 def load_images(images: Images, batches: Sequence[Batch], *, device: str) -> Prepared:
-    """Yield the images of each batch on their way to a device; close it to end what prepares them.
-
-    Raises StimuliError when a broken image's turn has come, and DeviceError if a process ended by
-    itself.
+    """Yield the images of each batch, on their way to a device; close it to end what prepares them.
+    Raise StimuliError for a broken image, and DeviceError if a process was killed.
     """
     workers = count_workers(device, sum(map(len, batches)))
     if workers:
@@ -74,9 +71,8 @@ def load_images(images: Images, batches: Sequence[Batch], *, device: str) -> Pre
 
 
 def count_workers(device: str, images: int) -> int:
-    """Return how many processes prepare images: as the setting says, else one per core but one for
-    CUDA, unless shared memory is short, and none for other devices; never more than there are
-    cores, or work.
+    """Return how many processes prepare images: as the setting says, else for CUDA one per core but
+    one, unless shared memory is short; never more than there are cores, or work.
     """
     wanted, cores = picture_workers(), count_cores()
     if wanted is None:
@@ -154,9 +150,7 @@ def _whole(part: Any) -> Any:
 
 @dataclass
 class SharedImages:
-    """What several encoders prepared, by their preprocessing and the image: a small model takes
-    about as long to prepare an image as to read it.
-    """
+    """What several encoders prepared, by preprocessing and image."""
 
     tensors: dict[tuple[str, tuple[int, int], bytes], Tensor] = field(
         default_factory=dict, repr=False
@@ -164,8 +158,8 @@ class SharedImages:
     size: int = 0  # bytes
 
     def shared_by(self, encoder: Encoder) -> Encoder:
-        """Return the encoder so that it takes from here what is prepared, and leaves here what it
-        prepares; one that reads no images is returned as it is.
+        """Return the encoder so that it takes from here what is prepared; one that reads no images
+        as it is.
         """
         if not isinstance(encoder, SeeingEncoder):
             return encoder

@@ -1,5 +1,5 @@
-"""What a model reads of a dataset, and in which order: texts of like length together, the longest
-first, so that few tokens are padding and the first batch shows whether the others fit.
+"""What a model reads of a dataset, and in which order: texts of similar length together, the
+longest first, so that little is padding and the first batch shows whether the others fit.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Items = Generator[Sequence[Any], None, None]  # those of one batch after another
 
 @dataclass(frozen=True)
 class Reading:
-    """How a dataset passes through a model. encoder: reads the items. load: yields those of batches
-    of stimuli. order: of the stimuli. mark: of folders for batches in this order.
+    """How a dataset passes through a model. load: yields the items of batches of stimuli. mark: of
+    folders for batches in this order.
     """
 
     encoder: Encoder
@@ -36,7 +36,7 @@ class Reading:
 
     def batches(self, places: range, size: int) -> Items:
         """Yield the items of each batch at these places of the order; close it if not all are
-        wanted.
+        needed.
         """
         order = self.order[places.start : places.stop]
         return self.load(
@@ -46,7 +46,7 @@ class Reading:
 
 def read_dataset(store: Path, dataset: Dataset, encoder: Encoder, level: str | None) -> Reading:
     """Return how a dataset passes through a model: its captions at a level, its melodies, or its
-    images. Raises StimuliError for missing captions.
+    images. Raise StimuliError for missing captions.
     """
     if level is None:
         order = np.arange(dataset.card.size)
@@ -79,10 +79,8 @@ def longest_first(texts: Sequence[Sequence[str]]) -> Int64[np.ndarray, "n"]:
 
 
 def read_texts(store: Store, dataset: str, level: str) -> Texts:
-    """Return what is read of each stimulus at a level: of the dataset, derived from its captions,
-    or written since.
-
-    Raises UnknownNameError for the level, StimuliError for stimuli without a caption of it.
+    """Return what is read of each stimulus at a level; raise UnknownNameError for the level,
+    StimuliError for stimuli without a caption of it.
     """
     own, written = store.dataset(dataset).levels, store.summaries(dataset)
     stimuli = store.stimuli(dataset)["stimulus"].tolist()

@@ -1,8 +1,7 @@
 """The resumable runner: a dataset through an encoder into one file of the store.
 
-Each finished batch is on the disk before the next begins; all of them become the file in one bulk
-write. A run that was killed at any moment goes on after its last finished batch, with the same
-batches as if it had never stopped, so that the file is the same.
+Each finished batch is on the disk before the next begins. A killed run continues after its last
+finished batch, with the same batches, so that the file is the same.
 """
 
 from __future__ import annotations
@@ -62,18 +61,16 @@ def embed(
     replace: bool = False,
     report: Progress | None = None,
 ) -> Path:
-    """Embed a dataset with a model, and return the published file; returns at once if the same
+    """Embed a dataset with a model, and return the published file; return at once if the same
     recipe is published. A dataset that the store does not have is added.
 
-    level: the captions that a language model reads (see `read_texts`), the dataset's default if
-    None; other models read no captions. batch_size: items at a time, `auto` as in
-    `auto_batch_size`; halved if they do not fit. name: what the store calls the model; None for its
-    own name, with `~level` for captions that are not the default. replace: whether another recipe
-    of that name gives way.
+    level: the captions that a language model reads, the dataset's default if None. batch_size:
+    halved if a batch does not fit. name: in the store; by default the model's own, with `~level`
+    for other captions than the default. replace: whether another recipe of that name is replaced.
 
-    Raises StimuliError for a level that some stimuli lack, FeatureError for vectors that are not
-    finite, DeviceError if one item does not fit, StoreError if the name is taken by another
-    recipe, StoreBusyError if another process embeds it.
+    Raise StimuliError for a level that some stimuli lack, FeatureError for vectors that are not
+    finite, DeviceError if one item does not fit, StoreError if another recipe has the name,
+    StoreBusyError if another process embeds it.
     """
     data, written = dataset.card, dict[str, Recipe]()
     if examine_if_usable(dataset_file(store, data.name)):
@@ -180,8 +177,8 @@ def hold_dataset(store: Path, dataset: Dataset, report: Progress | None) -> None
 
 
 def is_published(target: Path, recipe: Recipe, *, replace: bool) -> bool:
-    """Return whether this recipe is published; raises StoreError if another one has its name and
-    may not be replaced.
+    """Return whether this recipe is published; raise StoreError if another one has its name and may
+    not be replaced.
     """
     held = examine_if_usable(target)
     if held is None:
@@ -209,11 +206,9 @@ def auto_batch_size(device: object) -> int:
 
 
 def encode_fitting(encoder: Encoder, items: Sequence[Any], *, limit: int) -> tuple[Encoding, int]:
-    """Encode a batch in pieces of at most `limit`, or of the half, quarter … that fits (0: as one);
-    return that limit too.
-
-    A piece that fails fails the batch, which then starts again: all of it comes from pieces of one
-    size, whatever happened before. Raises DeviceError if a single item does not fit.
+    """Encode a batch in pieces of at most `limit` (0: as one), or of the half, quarter … that fits;
+    return that limit too. All pieces of a batch have one size. Raise DeviceError if a single item
+    does not fit.
     """
     while True:
         size = limit or len(items)

@@ -1,8 +1,6 @@
-"""Finished batches on disk: what survives a killed run.
-
-Shards lie in NAME.parts/DIGEST next to the file that they will become, one per batch, named by the
-first stimulus. DIGEST is that of the recipe, which covers the dataset's revision, so that batches
-of different recipes never meet. A shard appears in one step.
+"""Finished batches on disk, in NAME.parts/DIGEST next to the file that they will become, one each,
+named by the first stimulus. DIGEST is that of the recipe, so that batches of different recipes
+never mix.
 """
 
 from __future__ import annotations
@@ -58,8 +56,8 @@ def write_shard(
 
 
 def resume(folder: Path) -> list[Shard]:
-    """Return the shards whose every byte is as written, from the first stimulus on without a gap,
-    and remove all other files.
+    """Return the shards that are whole, from the first stimulus on without a gap, and remove all
+    other files.
     """
     shards: list[Shard] = []
     for path in sorted(folder.glob("*")):
@@ -89,7 +87,7 @@ def read_all(
     shards: Sequence[Shard], order: Int64[np.ndarray, "n"], name: str
 ) -> np.ndarray | None:
     """Return what all shards hold of a name, in the order of the dataset, None if they hold none of
-    it. order: that of the batches.
+    it.
     """
     parts = []
     for shard in shards:
@@ -104,7 +102,7 @@ def read_all(
 
 
 class SavedLayers(Sequence[Float32[np.ndarray, "n _"]]):
-    """The layers of finished batches, each assembled from its shards on demand."""
+    """The layers of finished batches, each read when it is needed."""
 
     def __init__(self, shards: Sequence[Shard], order: Int64[np.ndarray, "n"], count: int) -> None:
         self._shards, self._order, self._count = shards, order, count

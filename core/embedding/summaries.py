@@ -1,8 +1,5 @@
 """Captions put into fewer words by a model that follows instructions, stored as further levels of
-their dataset.
-
-Each finished batch is on the disk before the next begins: a run that was killed goes on where it
-stopped.
+their dataset. A run that was killed continues after its last batch.
 """
 
 from __future__ import annotations
@@ -50,13 +47,12 @@ def summarize(
     instruction: str = INSTRUCTION,
     report: Progress | None = None,
 ) -> str:
-    """Put every caption into about `words` words, 1 or more, and store them as a level; return its
-    name; see `level_name`.
+    """Put every caption into about `words` words, and store them as a level; return its name.
 
     level: the captions that are summarized, the dataset's default if None. instruction: to the
-    writer, {words} in place of the number. What is there by the same recipe stays. Raises
-    UnknownNameError for the dataset or level, InputError below one word, EncoderError if an answer
-    is empty, StoreBusyError if another process writes the same.
+    writer, {words} in place of the number. Raise UnknownNameError for the dataset or level,
+    InputError below one word, EncoderError if an answer is empty, StoreBusyError if another process
+    writes the same.
     """
     if words < 1:
         raise InputError(f"expected captions of one word or more; got {words}")
@@ -112,9 +108,7 @@ def summarize(
 
 
 def read_instruction(place: Path) -> str:
-    """Read an instruction to a writer; raises InputError for a file without {words}, which stands
-    for their number.
-    """
+    """Read an instruction to a writer; raise InputError for a file without {words}."""
     text = UserFile(place, "an instruction in UTF-8", InputError, most=NOTE).text().strip()
     if NUMBER not in text:
         raise InputError(
@@ -125,10 +119,7 @@ def read_instruction(place: Path) -> str:
 
 def level_name(words: int, writer: str, *, source: str | None) -> str:
     """Return `WORDS-by-WRITER`, or `WORDS-of-SOURCE-by-WRITER` of captions that are not the
-    default.
-
-    A source that no file could be named after is distinguished from similar ones by the start of
-    its digest.
+    default; the digest of a source is added if it cannot be a file's name.
     """
     if source is None:
         return f"{words}-by-{writer}"
@@ -138,8 +129,8 @@ def level_name(words: int, writer: str, *, source: str | None) -> str:
 
 
 def _resume(part: Path, recipe: Recipe, *, most: int) -> list[str]:
-    """Return the answers that a run of this recipe left behind, up to the first line that is
-    damaged, and cut the file there; a file of any other recipe begins again.
+    """Return the answers that a run of this recipe left, up to the first damaged line, and cut the
+    file there; a file of any other recipe begins again.
     """
     head, lines = f"{recipe.digest}\n".encode(), list[bytes]()
     if part.exists():

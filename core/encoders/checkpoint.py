@@ -1,5 +1,5 @@
 """Weights and notes on disk, read without running anything that they contain, and models made of
-them: within memory, in the precision that is asked for, and any failure in one sentence.
+them.
 """
 
 from __future__ import annotations
@@ -35,12 +35,11 @@ WRAPPERS = ("state_dict_ema", "model_ema", "state_dict", "model")
 # MoCo's trained encoder lies next to its slow copy and its queue; its projection is no part of it
 MOCO = ("encoder_q.", "base_encoder.")
 PROJECTIONS = ("fc.", "head.")
-# names that folders of many models have: of training scripts, of the hub's cache
-STEP = r"((global[-_]?)?(checkpoint|ckpt|step|epoch|iter)[-_]?)?\d+"
+# names that many folders have: of training scripts, of the hub's cache
+STEP = r"(checkpoint|step|epoch)[-_]?\d+"
 COMMON = (
-    r"|(pytorch[-_]?)?models?|weights|checkpoints?|ckpt|final|best|last|latest|outputs?|saved?|hf"
-    r"|(final|best|last|saved)[-_](model|checkpoint|ckpt)|snapshots|0_\w+"
-    rf"|{STEP}|(?=(.*\d){{2}})(?=.*[a-f])[0-9a-f]{{8,64}}"
+    r"|model|pytorch_model|weights|checkpoint|final|best|last|output|hf|snapshots|0_\w+"
+    rf"|[0-9a-f]{{40}}|{STEP}"
 )
 # NumPy's arrays and scalars of plain types, which torch.load makes without running anything else
 PLAIN = [
@@ -56,9 +55,8 @@ MAKING = RLock()
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
-    """Read the tensors of one weights file by name.
-
-    Raises EncoderError for another format, a damaged file and one that holds pickled objects.
+    """Read the tensors of one weights file by name; raise EncoderError for another format, a
+    damaged file and pickled objects.
     """
     if path.suffix not in FORMATS:
         raise EncoderError(
@@ -85,8 +83,8 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 
 
 def load_torch(file: UserFile, **where: Any) -> Any:
-    """Return what torch.save wrote: tensors, arrays and plain containers only; raises the file's
-    error for a damaged file, and any other pickled object. where: see torch.load; in memory else.
+    """Return what torch.save wrote: tensors, arrays and plain containers only; raise the file's
+    error for a damaged file, and any other pickled object. where: see torch.load.
     """
     with file.decoding():
         try:
@@ -101,8 +99,8 @@ def load_torch(file: UserFile, **where: Any) -> Any:
 
 
 def read_outlines(files: Sequence[Path]) -> dict[str, Tensor]:
-    """Return the tensors in files of weights by name, on torch's `meta` device: their numbers are
-    not read. Those of integers or of fewer than 16 bits are bytes.
+    """Return the tensors in files of weights by name, on torch's `meta` device, without their
+    numbers. Those of integers or of fewer than 16 bits are bytes.
     """
     tensors: dict[str, Tensor] = {}
     for path in files:
@@ -134,8 +132,8 @@ def _is_state(held: object) -> bool:
 
 @contextmanager
 def refusing(what: str, expected: str) -> Iterator[None]:
-    """Say what was expected if a library cannot use a model's files, whatever it raises: odd
-    content ends in errors of every kind. Raises EncoderError; too little memory stays what it is.
+    """Raise EncoderError with what was expected if a library cannot use a model's files, whatever
+    it raises; errors of memory pass.
     """
     try:
         yield
@@ -149,8 +147,8 @@ def refusing(what: str, expected: str) -> Iterator[None]:
 
 
 def check_size(model: Any, place: object, weights: Iterable[Sequence[int]]) -> None:
-    """Raise EncoderError for a model on the `meta` device that outgrows its weights, before it
-    takes any memory. place: what holds its config. weights: the shapes of its weights.
+    """Raise EncoderError for a model on the `meta` device that is larger than its weights. place:
+    of its config. weights: the shapes of its weights.
     """
     numbers = sum(each.numel() for each in model.parameters())
     held = sum(int(np.prod(shape)) for shape in weights)
@@ -163,8 +161,8 @@ def check_size(model: Any, place: object, weights: Iterable[Sequence[int]]) -> N
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """How a model computes. weights: what they are held in. autocast: whether bfloat16 is used
-    if it is safe, over float32 weights. Vectors are pooled and given in float32 everywhere.
+    """How a model computes. weights: their type. autocast: whether bfloat16 is used over float32
+    weights. Vectors are pooled and returned in float32.
     """
 
     weights: torch.dtype = torch.float32
@@ -182,10 +180,8 @@ class Arithmetic:
 def choose_arithmetic(
     precision: Precision, device: torch.device, *, stored: torch.dtype = torch.float32
 ) -> Arithmetic:
-    """Return how a model computes whose weights are stored in a type.
-
-    `auto` keeps the stored type, but for two: float16 runs in float32 on a CPU, which is slow in
-    it, and float32 runs under bfloat16 autocast on CUDA, which is fast in that.
+    """Return how a model computes whose weights are stored in a type. `auto` keeps that type, but
+    float16 runs in float32 on a CPU, and float32 under bfloat16 autocast on CUDA.
     """
     for name, option in TYPES.items():
         if precision == option:
@@ -218,7 +214,7 @@ def read_notes(folder: Path) -> dict[str, Any]:
 
 
 def digest_files(paths: Iterable[Path]) -> str:
-    """Return the SHA-256 of the files' contents in the order of their names, in hexadecimal."""
+    """Return the SHA-256 of the files' contents in the order of their names."""
     total = hashlib.sha256()
     for path in sorted(paths, key=lambda path: path.name):
         with path.open("rb") as file:
@@ -228,7 +224,7 @@ def digest_files(paths: Iterable[Path]) -> str:
 
 
 def digest_state(state: Mapping[str, Tensor]) -> str:
-    """Return the SHA-256 over names, types, shapes and bytes of a state dict, in hexadecimal."""
+    """Return the SHA-256 over names, types, shapes and bytes of a state dict."""
     total = hashlib.sha256()
     for name in sorted(state):
         value = state[name].detach().cpu().contiguous()
@@ -238,10 +234,9 @@ def digest_state(state: Mapping[str, Tensor]) -> str:
 
 
 def store_name(place: str, said: str = "") -> str:
-    """Return the last part of a folder, file or hub id as a name that is safe as a file's name.
-
-    A folder that is called as many are gets the name that its config says, else the nearest folder
-    around it that has one; a step of a training keeps its number.
+    """Return the last part of a folder, file or hub id as a name that is safe as a file's name. A
+    folder with a common name gets the name in its config, else that of the nearest folder around it
+    with another; a step of a training keeps its number.
     """
     path = Path(place)
     is_folder = path.suffix not in FORMATS or path.stem in ("model", "pytorch_model")

@@ -30,15 +30,11 @@ UNKNOWN = "unknown"  # in place of an objective
 class ModelCard:
     """What is known of a model without its weights.
 
-    name: id in the store. title: short and human. modality: a name in `core.modalities`. spec: what
-    opens it again (`timm:…`, `hf:…`, `import:…`, `world:…`). family: architecture line (ViT,
-    ResNet, GPT-2 …). objective: what it was trained for (supervised, MAE, CLIP, language …).
-    parameters: count, None if unknown. weights: digest of the weights. layers: names in order,
-    embedding first if any. training: whatever its maker wrote next to the weights (config, seed,
-    steps, loss, device, versions). revision: the commit of the hub's repository that it came from,
-    empty for others. geometry: whether a layer holds vectors, or the dissimilarities of all pairs
-    of stimuli alone. over: what each stimulus was measured several times over, empty if it was not;
-    the store then keeps each measurement.
+    spec: what opens it again (`timm:…`, `hf:…`, `import:…`, `world:…`). family: architecture line
+    (ViT, GPT-2 …). objective: what it was trained for (supervised, MAE, CLIP …). weights: their
+    digest. layers: names in order. training: its maker's notes (config, seed, steps …). revision:
+    the commit of the hub's repository, "" for others. over: what each stimulus was measured over
+    several times, "" if once.
     """
 
     name: str
@@ -63,9 +59,7 @@ class ModelCard:
 
 
 def with_facts(card: ModelCard, facts: Facts, title: str = "") -> ModelCard:
-    """Return a card with what a person says of the model; what is not said stays. A family called
-    UNKNOWN is none.
-    """
+    """Return a card with what a person says of the model; what is not said stays."""
     family = IMPORTED if facts.family == UNKNOWN else facts.family
     seed = {} if facts.seed is None else {"seed": facts.seed}
     return replace(
@@ -80,9 +74,7 @@ def with_facts(card: ModelCard, facts: Facts, title: str = "") -> ModelCard:
 
 @dataclass(frozen=True)
 class Encoding:
-    """What a model makes of one batch: a vector per item and layer (widths may differ) and, for
-    causal models, bits per text.
-    """
+    """A vector per item and layer (widths may differ) and, of causal models, bits per text."""
 
     layers: tuple[Float32[np.ndarray, "batch _"], ...]
     bits: Float64[np.ndarray, "batch"] | None = (
@@ -104,9 +96,7 @@ class Encoder(Protocol):
 
     @property
     def recipe(self) -> Mapping[str, Any]:
-        """Every choice a vector depends on besides the weights: pooling, preprocessing, truncation,
-        precision.
-        """
+        """Every choice that a vector depends on besides the weights."""
 
     def encode(self, items: Sequence[Any]) -> Encoding:
         """Encode a batch of RGB images or of texts; no vector depends on its size or order beyond
@@ -116,11 +106,11 @@ class Encoder(Protocol):
 
 @runtime_checkable
 class SeeingEncoder(Encoder, Protocol):
-    """An encoder of images that takes them prepared, too, so that they can be while it computes."""
+    """An encoder of images that also takes them prepared."""
 
     @property
     def prepare(self) -> Callable[[Image], Tensor]:
-        """What makes an RGB image ready; `encode` takes what it returns in the image's place."""
+        """What makes an RGB image ready; `encode` takes what it returns in place of the image."""
 
 
 def modality_of(card: ModelCard) -> Modality:
@@ -128,9 +118,7 @@ def modality_of(card: ModelCard) -> Modality:
 
 
 def find_layer(card: ModelCard, layer: str | int) -> int:
-    """Return the index of the layer that a name or number means, or `last`; raise UnknownNameError,
-    which lists the nearest names.
-    """
+    """Return the index of the layer of a name or number, or of `last`; raise UnknownNameError."""
     text = str(layer).strip().lower()
     if text in card.layers:
         return card.layers.index(text)

@@ -51,8 +51,8 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def check_index(path: Path) -> list[str]:
-    """Return the files that an index of weights names, all next to it; raises EncoderError for one
-    that names none, or others.
+    """Return the files that an index of weights names; raise EncoderError if it names none, or
+    others than files next to it.
     """
     parts = read_json(path).get("weight_map")
     names = sorted(set(map(str, parts.values()))) if isinstance(parts, dict) else []

@@ -1,6 +1,4 @@
-"""Vision models in folders of transformers, read out at every hidden state; images are prepared by
-the folder's own image processor.
-"""
+"""Vision models in folders of transformers, read out at every hidden state."""
 
 from __future__ import annotations
 
@@ -49,8 +47,8 @@ class Processed:
 
 def open_images(spec: str, *, device: torch.device, precision: Precision = "auto") -> VisionEncoder:
     """Open `hf:ID` or `hf:FOLDER` of a vision model, or with `#vision` the part of a model that
-    reads images; `#patches` behind it reads out the mean of the patch tokens in place of the class
-    token. Raises EncoderError or OfflineError.
+    reads images; `#patches` reads out the mean of the patch tokens in place of the class token.
+    Raise EncoderError or OfflineError.
     """
     place, marks = split_marks(spec.removeprefix("hf:"))
     of_patches, part = marks.endswith(PATCHES), marks.removesuffix(PATCHES)
@@ -115,11 +113,10 @@ def open_images(spec: str, *, device: torch.device, precision: Precision = "auto
 def read_hidden(
     model: Any, pixels: Tensor, *, of_patches: bool = False, prefix: int = 0
 ) -> list[Tensor]:
-    """Return one (batch, width) float32 tensor per block or stage.
-
-    Of tokens the class token, which is the first of `prefix`, or if there is none, and if
-    `of_patches`, the mean over the others; of feature maps the mean over places. The embedding of
-    tokens is left out: there the class token is the same for every image.
+    """Return one (batch, width) float32 tensor per block or stage: the class token, which is the
+    first of `prefix` tokens, or the mean over the others if there is none or `of_patches`; of
+    feature maps the mean over places. The embedding of tokens is left out, where the class token is
+    constant.
     """
     states = model(pixel_values=pixels, output_hidden_states=True).hidden_states
     states = states[1:] if states[0].dim() == 3 else states
@@ -133,8 +130,8 @@ def read_hidden(
 
 
 def count_prefix(model: Any, pixels: Tensor) -> int:
-    """Return how many tokens come before the patches: those that are the same for images that
-    differ, before the first block.
+    """Return how many tokens come before the patches: those that are equal for different images
+    before the first block.
     """
     first = model(pixel_values=pixels, output_hidden_states=True).hidden_states[0]
     if first.dim() != 3:
@@ -144,7 +141,6 @@ def count_prefix(model: Any, pixels: Tensor) -> int:
 
 
 def _check_sizes(spec: str, said: dict[str, Any]) -> None:
-    """Raise EncoderError for images that keep their shape, and for sizes that take all memory."""
     if said.get("max_num_patches"):
         raise EncoderError(
             f"{spec} reads images of any shape as {said['max_num_patches']} patches at most"

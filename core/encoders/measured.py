@@ -1,5 +1,5 @@
-"""What a file holds of a model, a brain or people over a dataset: features, repeated measurements
-of each stimulus, or dissimilarities without the vectors behind them; and a simulated cortex.
+"""What a file holds of a model, a brain or people: features, repeated measurements of each
+stimulus, or dissimilarities; and a simulated cortex.
 """
 
 from __future__ import annotations
@@ -70,9 +70,7 @@ class Content:
 
 def read_content(request: ImportRequest, stimuli: Sequence[str]) -> Content:
     """Read a file as a request says, in the dataset's order: by the ids of the rows, else as they
-    are. stimuli: their ids, in the dataset's order.
-
-    Raises FeatureError for the file, InputError for options that exclude each other.
+    are. Raise FeatureError for the file, InputError for options that exclude each other.
     """
     path, over = Path(request.file), request.repeats
     if request.dissimilarities and over != "none":
@@ -116,7 +114,7 @@ def read_content(request: ImportRequest, stimuli: Sequence[str]) -> Content:
 def _matched(
     held: Features, request: ImportRequest, stimuli: Sequence[str], axis: int
 ) -> tuple[Features, Int64[np.ndarray, " n"] | None, list[str]]:
-    """Return the layers in the dataset's order, the stimuli that have a row, None if all have, and
+    """Return the layers in the dataset's order, the stimuli that have a row (None if all have), and
     how they were matched.
     """
     ids, by = held.ids or [], shortened(plain_name(held.named_by), LONGEST)
@@ -148,9 +146,7 @@ def _matched(
 def check_rows(
     layers: Sequence[np.ndarray], stimuli: Sequence[str], name: str, axis: int = 0
 ) -> None:
-    """Raise FeatureError for layers that have not a row for each stimulus. name: of what holds
-    them.
-    """
+    """Raise FeatureError for layers without a row for each stimulus. name: of what holds them."""
     n = len(stimuli)
     for place, layer in enumerate(layers):
         if layer.shape[axis] == n:
@@ -167,8 +163,8 @@ def check_rows(
 
 
 def from_repeats(repeats: Sequence[Repeats], over: Over) -> Content:
-    """Return the space of repeated measurements: of trials their mean, since units stay the same;
-    of subjects all units side by side, since those of two subjects do not correspond.
+    """Return the space of repeated measurements: of trials their mean; of subjects all units side
+    by side.
     """
     return Content([joined(each, over) for each in repeats], over=over, repeats=repeats)
 
@@ -181,11 +177,9 @@ def joined(repeats: Repeats, over: Over) -> Float32[np.ndarray, "n _"]:
 
 
 def read_repeats(path: Path, columns: Columns = EVERY, over: Over = "trials") -> Features:
-    """Read one array (repeats, stimuli, units) per layer; or (rows, units), in any order, of a file
-    that names the stimulus of each row. over: what differs between repeats.
-
-    Raises FeatureError for a file that is not safe, for other shapes, for a single repeat, and for
-    layers with different numbers of repeats.
+    """Read one array (repeats, stimuli, units) per layer; or (rows, units), in any order, with the
+    stimulus of each row. Raise FeatureError for other shapes, for a single repeat, and for layers
+    with different numbers of repeats.
     """
     arrays = held_arrays(path, columns)
     kept = {name: array for name, array in arrays.items() if is_layer(name, array, columns)}
@@ -226,11 +220,8 @@ def _narrowed(array: np.ndarray, over: Over, path: Path) -> tuple[np.ndarray, tu
 
 def read_dissimilarities(path: Path, columns: Columns = EVERY) -> Features:
     """Read one matrix per layer: (n, n), (layers, n, n), several (n, n), or the pairs i < j in the
-    order of rows, (pairs,) or (layers, pairs), and the ids of the n if the file has any.
-
-    All are rescaled if their scale is out of float32's range. Raises FeatureError for a file that
-    is not safe, and for a matrix that is not square, not symmetric, not finite, or has negative
-    entries or a diagonal that is not 0.
+    order of rows, (pairs,) or (layers, pairs). Raise FeatureError for a matrix that is not square,
+    symmetric and finite, or has negative entries or a diagonal that is not 0.
     """
     arrays = held_arrays(path, columns)
     kept = [OF_RSATOOLBOX] if OF_RSATOOLBOX in arrays else []
@@ -261,7 +252,7 @@ def _unfold(array: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _square(pairs: np.ndarray) -> np.ndarray:
-    """Return the matrix of the pairs i < j; what is no number of pairs stays as it is."""
+    """Return the matrix of the pairs i < j; any other number of values stays as it is."""
     n = (1 + isqrt(1 + 8 * len(pairs))) // 2
     if n * (n - 1) // 2 != len(pairs):
         return pairs
@@ -271,7 +262,7 @@ def _square(pairs: np.ndarray) -> np.ndarray:
 
 
 def checked(matrix: np.ndarray, path: Path) -> tuple[Matrix, tuple[str, ...]]:
-    """Return a matrix of dissimilarities, and what was done so that float32 holds it; raises
+    """Return a matrix of dissimilarities, and what was done so that float32 holds it; raise
     FeatureError for any other.
     """
     if matrix.ndim != 2 or len(matrix) != matrix.shape[1]:
@@ -353,12 +344,9 @@ def describe_subject(name: str) -> dict[str, Any]:
 
 
 def measure_subject(name: str, world: Float[np.ndarray, "n f"]) -> Repeats:
-    """Return a simulated subject's voxels in each trial: noisy linear views of the known factors of
-    a made world, the same in each trial, so that a brain can be compared to models if reality is
-    known. They say nothing of real brains.
-
-    Every factor and every voxel without its noise has variance 1 over the stimuli. For reliability
-    ρ of the mean over r trials, the noise of one has variance r (1 − ρ) / ρ.
+    """Return a simulated subject's voxels in each trial: noisy linear views of the known factors,
+    each of variance 1 without noise. For reliability ρ of the mean over r trials, the noise of one
+    trial has variance r (1 − ρ) / ρ.
     """
 
     def standard(columns: Float[np.ndarray, "n _"]) -> Float[np.ndarray, "n _"]:

@@ -1,8 +1,6 @@
 """What is known of a model before its weights are read: its parameters, the widths of its layers,
-and what is still to be fetched.
-
-Architectures are built on torch's `meta` device, which computes shapes alone: a model of any size
-takes a moment and no memory. Files of the hub are counted there, not fetched.
+and what is still to be fetched. Models are built on torch's `meta` device, which computes shapes
+alone.
 """
 
 from __future__ import annotations
@@ -32,8 +30,8 @@ CHECK = "check its config.json"
 
 @dataclass(frozen=True)
 class Download:
-    """How many bytes are still to be fetched; None if that is unknown, and why, in a sentence.
-    is_hub_down: whether it is not worth asking for more.
+    """How many bytes are still to be fetched; None if that is unknown, and why. is_hub_down:
+    whether it is no use to ask for more.
     """
 
     size: int | None
@@ -46,11 +44,8 @@ ON_THIS_MACHINE = Download(0)
 
 @dataclass(frozen=True)
 class Outline:
-    """What is known of a model before its weights are read.
-
-    parameters: None if unknown. widths: of its layers in order, empty if unknown. download: what is
-    still to be fetched, nothing if the weights are on this machine. sees: whether a model of
-    transformers reads images.
+    """What is known of a model. widths: of its layers in order, empty if unknown. sees: whether a
+    model of transformers reads images.
     """
 
     parameters: int | None = None
@@ -60,11 +55,8 @@ class Outline:
 
 
 def outline(spec: str) -> Outline:
-    """Return the outline of `timm:NAME`, `timm:NAME@FOLDER`, `timm:NAME@untrained`,
-    `timm:hf-hub:ID`, `hf:ID` or `hf:FOLDER`.
-
-    Raises EncoderError for a model that the hub does not have or keeps closed, and for a folder
-    that holds none.
+    """Return the outline of a model's spec; raise EncoderError for a model that the hub does not
+    have or keeps closed, and for a folder that holds none.
     """
     bare, marks = split_marks(spec)
     kind, _, place = bare.partition(":")
@@ -91,8 +83,8 @@ def outline(spec: str) -> Outline:
 
 
 def weights_of(spec: str) -> Download:
-    """Return what is still to be fetched of a spec's weights, without building the model;
-    nothing of a checkpoint or folder on this machine. Raises as `outline`.
+    """Return what is still to be fetched of a spec's weights, without building the model. Raise as
+    `outline`.
     """
     kind, _, place = split_marks(spec)[0].partition(":")
     if place.startswith(HUB):
@@ -116,10 +108,8 @@ def repository_of(place: str) -> Repository:
 
 def files_left(wanted: Repository, patterns: Sequence[str]) -> Download:
     """Return what is still to be fetched of a repository: the files of the first pattern that the
-    hub has files of, less those that are on this machine.
-
-    Raises EncoderError or StimuliError for one that the hub does not have or keeps closed,
-    OfflineError if the hub is not to be asked.
+    hub has files of, less those on this machine. Raise EncoderError or StimuliError for one that
+    the hub does not have or keeps closed, OfflineError if the hub is not to be asked.
     """
     try:
         with asking(wanted, downloading=True):
@@ -199,7 +189,6 @@ def _of_transformers(root: Path, part: str, download: Download) -> Outline:
         quiet,
         read_config,
         read_sentences,
-        width_after,
     )
 
     said = read_sentences(root)
@@ -218,6 +207,4 @@ def _of_transformers(root: Path, part: str, download: Download) -> Outline:
             widths = tuple(layer.shape[1] for layer in layers)
         else:
             widths = (int(own.hidden_size),) * (1 + int(own.num_hidden_layers))
-            if said.pooling and said.steps and not said.unread:
-                widths += (width_after(said, widths[-1]),)
     return Outline(count_parameters(model), widths, download, sees)

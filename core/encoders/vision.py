@@ -1,6 +1,4 @@
-"""Vision models of timm, with published weights or a checkpoint of one's own, strictly matched;
-read out at every block or stage before the final norm.
-"""
+"""Vision models of timm, read out at every block or stage before the final norm."""
 
 from __future__ import annotations
 
@@ -62,8 +60,8 @@ CONTROLS = (
 
 @dataclass(frozen=True)
 class Loaded:
-    """A model with its weights in. published: `architecture.tag` of published weights, None for a
-    checkpoint. revision: the commit of the hub's repository that was named, else empty.
+    """A model with its weights. published: `architecture.tag` of published weights, None for a
+    checkpoint. revision: the commit of the hub's repository that was named, else "".
     """
 
     model: Any
@@ -76,9 +74,8 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Preparation:
-    """A model's own preprocessing of an RGB image, without the model: it goes to other processes.
-
-    cropped: whether the transform takes the middle of an image whose short side fits.
+    """A model's own preprocessing of an RGB image. cropped: whether it takes the middle of an image
+    whose short side fits.
     """
 
     transform: Callable[[Image.Image], Tensor]
@@ -90,10 +87,8 @@ class Preparation:
 
 @dataclass(frozen=True)
 class VisionEncoder:
-    """A model that turns RGB images into one vector per block or stage.
-
-    of_patches: whether the class token, which the model has, is passed over. read: from a model
-    and pixels to the vector of each layer.
+    """A model that turns RGB images into one vector per block or stage. of_patches: whether the
+    class token is left out. read: from a model and pixels to the vector of each layer.
     """
 
     card: ModelCard
@@ -107,9 +102,7 @@ class VisionEncoder:
 
     @torch.inference_mode()
     def encode(self, items: Sequence[Image.Image | Tensor]) -> Encoding:
-        """Encode RGB images, or what `prepare` made of them. Pinned ones are on their way to a GPU
-        while others are still being fetched.
-        """
+        """Encode RGB images, or what `prepare` made of them."""
         ready = [each if isinstance(each, Tensor) else self.prepare(each) for each in items]
         is_pinned = self.device.startswith("cuda")
         pixels = torch.stack([each.to(self.device, non_blocking=is_pinned) for each in ready])
@@ -120,14 +113,12 @@ class VisionEncoder:
 
 
 def open_vision(spec: str, *, device: torch.device, precision: Precision = "auto") -> VisionEncoder:
-    """Open `timm:NAME` (published weights, from the hub or its cache), `timm:hf-hub:ID` (any model
-    on the hub in timm's format, `timm:hf-hub:ID@REVISION` at a commit) or `timm:NAME@CHECKPOINT`.
+    """Open `timm:NAME` (published weights), `timm:hf-hub:ID` or `timm:hf-hub:ID@REVISION` (a model
+    of the hub in timm's format), or `timm:NAME@CHECKPOINT`.
 
-    CHECKPOINT is a weights file (.safetensors, .pt, .pth) or a folder in timm's hub format:
-    config.json with architecture, model_args and pretrained_cfg, next to model.safetensors. A
-    card.json there gives title, family, objective and training. `untrained` in its place means the
-    weights before any training. `#patches` at the end reads out the mean of the patch tokens in
-    place of the class token. Raises UnknownNameError, EncoderError or OfflineError.
+    CHECKPOINT is a weights file, a folder in timm's hub format (config.json next to
+    model.safetensors), or `untrained`. `#patches` at the end reads out the mean of the patch tokens
+    in place of the class token. Raise UnknownNameError, EncoderError or OfflineError.
     """
     bare, of_patches = spec.removesuffix(PATCHES), spec.endswith(PATCHES)
     name, at, place = bare.removeprefix("timm:").partition("@")
@@ -202,10 +193,8 @@ def open_vision(spec: str, *, device: torch.device, precision: Precision = "auto
 
 
 def cut_ends(image: Image.Image) -> Image.Image:
-    """Cut a very long image to its middle, 8 times as long as wide: a 30,000 × 1 one would be
-    enlarged to gigabytes first.
-
-    A center crop sees no more of it than that, so its pixels stay the same but for rounding.
+    """Cut a very long image to its middle, LONGEST times as long as wide, of which a center crop
+    sees no more, before it is enlarged to gigabytes.
     """
     short, long = sorted(image.size)
     spare = (long - LONGEST * short) // 2
@@ -217,11 +206,9 @@ def cut_ends(image: Image.Image) -> Image.Image:
 
 
 def read_layers(model: Any, pixels: Tensor, *, of_patches: bool = False) -> list[Tensor]:
-    """Return one (batch, width) float32 tensor per block or stage.
-
-    Models with a class token: that token after each block, before the final norm. All others, and
-    if `of_patches`: the mean over places (patch tokens of a transformer, the feature map of a
-    convolutional net) after each block or stage.
+    """Return one (batch, width) float32 tensor per block or stage, before the final norm: the class
+    token, or without one, and if `of_patches`, the mean over places (patch tokens, or the feature
+    map).
     """
     how: dict[str, Any] = {"norm": False, "intermediates_only": True}
     if has_class_token(model) and not of_patches:
@@ -254,7 +241,7 @@ def _name_layers(model: Any, pixels: Tensor) -> tuple[str, ...]:
 
 
 def check_name(name: str) -> str:
-    """Return a name that timm has, with or without a tag, of a former one the present; raises
+    """Return a name that timm has, with or without a tag, of a former one the present; raise
     UnknownNameError.
     """
     names = {*timm.list_models(), *timm.list_models(pretrained=True)}
@@ -267,7 +254,7 @@ def check_name(name: str) -> str:
 
 def load_published(name: str) -> Loaded:
     """Load the weights that timm publishes for `name`; raise EncoderError if it has none or they
-    cannot be read, OfflineError if none is here. Too little memory stays what it is.
+    cannot be read, OfflineError if none is here.
     """
     published = timm.models.get_pretrained_cfg(name, allow_unregistered=True)
     if published is None or not published.has_weights:
@@ -336,10 +323,7 @@ def load_from_hub(place: str) -> Loaded:
 
 def load_checkpoint(name: str, place: Path) -> Loaded:
     """Load timm's `name` with the weights of a file, or of a folder in timm's hub format; raise
-    EncoderError.
-
-    Every tensor of the state dict must find its place: timm alone would leave what is missing at
-    random.
+    EncoderError, also if a tensor is missing or does not fit.
     """
     file = _find_weights(place)
     config = read_config(place, name) if place.is_dir() else {}
@@ -390,8 +374,8 @@ def _find_weights(place: Path) -> Path:
 
 
 def read_config(folder: Path, name: str) -> dict[str, Any]:
-    """Read a folder's config.json in timm's hub format and check that it is of architecture `name`;
-    raise EncoderError.
+    """Read a folder's config.json in timm's hub format; raise EncoderError if it is not of
+    architecture `name`.
     """
     path = folder / "config.json"
     if not path.exists():
@@ -429,9 +413,8 @@ def read_settings(name: str, config: Mapping[str, Any]) -> dict[str, Any]:
 def count_classes(
     shapes: Mapping[str, Sequence[int]], classifier: str | Sequence[str] | None
 ) -> int:
-    """Return how many outputs the head of a checkpoint has, 0 if it has none.
-
-    shapes: of its tensors by name. classifier: what timm calls the head.
+    """Return how many outputs the head of a checkpoint has, 0 if it has none. shapes: of its
+    tensors. classifier: timm's name of the head.
     """
     head = classifier if isinstance(classifier, str) else (classifier or ("head",))[0]
     weight = shapes.get(f"{head}.weight")

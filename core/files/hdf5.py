@@ -11,7 +11,6 @@ from typing import Any
 import h5py
 import numpy as np
 import scipy.io
-import scipy.sparse
 
 from core.files.arrays import NUMBERS, TEXTS
 from core.files.userfile import COLUMNS, UserFile, shown
@@ -93,9 +92,6 @@ def _arrays(name: str, part: h5py.Dataset, held: h5py.File) -> Iterator[tuple[st
     elif h5py.check_string_dtype(part.dtype):
         texts = part.asstr(errors="replace")[()]
         yield name, np.array(texts.tolist(), dtype=str).reshape(texts.shape)
-    elif part.dtype.names and part.ndim == 1 and not kind:  # a table: of pandas, say
-        rows = part[()]
-        yield from ((f"{name}/{field}", _plain(rows[field])) for field in part.dtype.names)
     elif kind:  # MATLAB counts axes from the other end
         yield name, _as_line(_plain(part[()].T))
     else:
@@ -113,8 +109,6 @@ def _as_line(values: np.ndarray) -> np.ndarray:
 
 def _fields(name: str, values: Any) -> Iterator[tuple[str, np.ndarray]]:
     """Yield an array by its name, each field of a struct, and a cell array of texts."""
-    if scipy.sparse.issparse(values):
-        values = values.toarray()
     if not isinstance(values, np.ndarray):
         return
     if values.dtype.names and values.size == 1:

@@ -7,7 +7,7 @@ import io
 import json
 import tomllib
 from collections.abc import Iterator
-from itertools import count, islice
+from itertools import count
 from typing import Any
 
 from core.files.userfile import COLUMNS, FIELD, RECORD, ROWS, UserFile, decode, said
@@ -18,9 +18,9 @@ MARKS = {",": "commas", ";": "semicolons", "\t": "tabs"}  # between fields
 _COPIES = 6  # of the bytes of a CSV: as text, and four for each character as a stream of it
 
 
-def csv_rows(file: UserFile, *, most: int | None = None) -> tuple[list[str], list[list[str]]]:
-    """Return the columns and the rows of a CSV table, at most so many; blank lines are left out.
-    Fields are separated by the character of MARKS that the first line has most often.
+def csv_rows(file: UserFile) -> tuple[list[str], list[list[str]]]:
+    """Return the columns and the rows of a CSV table; blank lines are left out. Fields are
+    separated by the character of MARKS that the first line has most often.
 
     Raise the file's error for what is no CSV, for a row of another length than the header, and for
     a cell of over FIELD characters.
@@ -36,7 +36,7 @@ def csv_rows(file: UserFile, *, most: int | None = None) -> tuple[list[str], lis
     try:
         columns: list[str] = next(filter(None, lines), [])
         file.check_count(len(columns), COLUMNS, "columns")
-        for number, line in enumerate(islice(filter(None, lines), most), start=1):
+        for number, line in enumerate(filter(None, lines), start=1):
             if len(line) != len(columns):
                 raise file.raising(
                     f"row {number} of {name} has {len(line)} fields, and the header has"

@@ -52,11 +52,9 @@ AWAY = (
     " connect and unset it, set HF_HOME to a folder whose hub/ has it, or use {instead}"
 )
 TROUBLE = (
-    "cannot be fetched: the hub ({endpoint}) %s; try again later, set HF_HOME to a folder whose"
-    " hub/ has it, or use {instead}"
+    "cannot be fetched: the hub ({endpoint}) cannot be reached or does not answer as it should"
+    " ({said}); try again later, set HF_HOME to a folder whose hub/ has it, or use {instead}"
 )
-FOREIGN = TROUBLE % "does not answer as a hub does; HF_ENDPOINT or a proxy may be wrong"
-UNREACHABLE = TROUBLE % "cannot be reached ({said})"
 KEPT = (
     "cannot be kept: the cache folder {cache} cannot be written ({said}); make room, or set HF_HOME"
     " to another folder"
@@ -73,15 +71,9 @@ REFUSED: Mapping[type[BaseException], str] = {
 OFFLINE: Mapping[type[BaseException], str] = {
     OfflineModeIsEnabled: AWAY,
     LocalEntryNotFoundError: AWAY,
-    FileMetadataError: FOREIGN,
-    HfHubHTTPError: TROUBLE % "answers with error {said}",
-    HTTPError: TROUBLE % "answers with error {said}",
-    httpx2.TooManyRedirects: TROUBLE % "redirects without end; HF_ENDPOINT or a proxy may be wrong",
-    httpx2.TimeoutException: TROUBLE % "has not answered in time",
-    httpx2.ConnectError: UNREACHABLE,
-    httpx2.RequestError: TROUBLE % "breaks off the connection ({said})",
-    **dict.fromkeys((httpx2.InvalidURL, XetDownloadError, URLError, TimeoutError), UNREACHABLE),
-    ConnectionError: UNREACHABLE,
+    **dict.fromkeys((FileMetadataError, HfHubHTTPError, HTTPError, URLError), TROUBLE),
+    **dict.fromkeys((httpx2.TooManyRedirects, httpx2.RequestError, httpx2.InvalidURL), TROUBLE),
+    **dict.fromkeys((XetDownloadError, TimeoutError, ConnectionError), TROUBLE),
 }
 
 
@@ -102,12 +94,11 @@ def _limit_requests() -> None:
 
 @contextmanager
 def asking(wanted: Repository, *, downloading: bool = False) -> Iterator[None]:
-    """Ask the hub for something; what goes wrong is a sentence that says what to do. downloading:
-    see `explain`.
+    """Ask the hub for something. downloading: see `explain`.
 
-    Raises OfflineError if the hub is out of reach or does not answer as it should; EncoderError for
+    Raise OfflineError if the hub is out of reach or does not answer as it should; EncoderError for
     a model, StimuliError for a dataset, that it does not have or keeps closed; InputError if the
-    store is only shown: then the hub is not asked.
+    store is read-only.
     """
     check_readable(wanted.title)
     _limit_requests()
@@ -185,9 +176,8 @@ def explain(
         each = each.__cause__
     if not (downloading and isinstance(error, ODD)):
         return None
-    is_kept = not (isinstance(error, OSError) and error.errno is not None)
-    odd = TROUBLE % "sends something other than it should ({said})"
-    return OfflineError(_filled(odd if is_kept else KEPT, wanted, error))
+    is_full = isinstance(error, OSError) and error.errno is not None
+    return OfflineError(_filled(KEPT if is_full else TROUBLE, wanted, error))
 
 
 def _text_of(error: BaseException, texts: Mapping[type[BaseException], str]) -> str:

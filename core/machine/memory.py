@@ -1,26 +1,18 @@
-"""Memory: how much is free, work that takes more refused before it begins, and folders for weights
-that fit in none.
-"""
+"""Memory: how much is free, and work that takes more is refused before it begins."""
 
 from __future__ import annotations
 
 import errno
-import secrets
-import shutil
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
 
 import psutil
-from filelock import FileLock, Timeout
 
 from core.errors import DeviceError, PlatoscopeError
-from core.machine.processes import endings
 
 OWN_GROUPS, GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
-SPILLED = "platoscope-spilled-"  # begins the names of temporary folders for weights
 _SHARE = 0.85
 _BOUNDED = RLock()  # the limit is the process's
 OUT_OF_MEMORY = (
@@ -128,30 +120,3 @@ def is_out_of_memory(error: BaseException | None) -> bool:
         or (named is None and any(part in str(error).lower() for part in OUT_OF_MEMORY))
         or is_out_of_memory(error.__cause__)
     )
-
-
-def make_spill_folder() -> Path:
-    """Make a temporary folder for weights that lasts as long as this process, and remove those
-    whose processes were killed.
-    """
-
-    def remove(folder: Path, lock: FileLock) -> None:
-        shutil.rmtree(folder, ignore_errors=True)
-        Path(lock.lock_file).unlink(missing_ok=True)
-        lock.release()
-
-    def lock_of(folder: Path) -> FileLock:
-        return FileLock(folder.with_suffix(".lock"), blocking=False)
-
-    place = Path(tempfile.gettempdir())
-    for left in place.glob(f"{SPILLED}*/"):
-        lock = lock_of(left)
-        with suppress(Timeout, OSError):  # another process uses it, or it is another person's
-            lock.acquire()
-            remove(left, lock)
-    folder = place / f"{SPILLED}{secrets.token_hex(8)}"
-    lock = lock_of(folder)
-    lock.acquire()  # before the folder is there, so that no other process takes it for a leftover
-    folder.mkdir(mode=0o700)
-    endings.callback(remove, folder, lock)
-    return folder

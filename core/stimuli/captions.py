@@ -1,5 +1,5 @@
-"""From rows to stimuli: every caption checked, stimuli and levels in order of first appearance, all
-that is wrong said at once; and the caption levels that follow from several captions of a stimulus.
+"""From rows to stimuli and caption levels, in order of first appearance; and the levels that follow
+from several captions of a stimulus.
 """
 
 from __future__ import annotations
@@ -25,9 +25,7 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]+)?([eE][-+]?[0-9]{1,2})?")
 
 @dataclass(frozen=True)
 class Row:
-    """One caption of one stimulus as given; `number` counts from 1, `text` and factors may be
-    anything.
-    """
+    """One caption of one stimulus as given; `number` counts from 1."""
 
     number: int
     stimulus: str
@@ -38,7 +36,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a row, as a sentence that stands after its number."""
+    """What is wrong with a row, in words."""
 
     row: int
     reason: str
@@ -67,9 +65,7 @@ class Captioned:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return what a reader should know though nothing is wrong: captions that several stimuli
-        share, and stimuli with fewer captions than others.
-        """
+        """Return how many captions several stimuli share, and stimuli have fewer than others."""
         stimuli_of = self.captions.groupby("text")["index"].nunique()
         shared = int((stimuli_of > 1).sum())
         notes = [f"captions that two or more stimuli share: {shared:,}"] * bool(shared)
@@ -86,12 +82,9 @@ class Captioned:
 
 
 def gather(rows: Sequence[Row], *, broken: Collection[str] = ()) -> tuple[Captioned, list[Problem]]:
-    """Put rows together, leaving out the stimuli in `broken` and every row or stimulus that has a
-    problem.
-
-    The first row's level is the default. A row without text, and the second row of the same
-    stimulus and level, are left out; a stimulus without the default level, or with two values of
-    one factor, is left out as a whole.
+    """Put rows together, leaving out the stimuli in `broken`, rows without text or with a level
+    that their stimulus has already, and stimuli without the default level (the first row's) or with
+    two values of one factor.
     """
     levels = tuple(dict.fromkeys(row.level for row in rows if row.level))
     default = levels[0] if levels else None
@@ -129,8 +122,8 @@ def gather(rows: Sequence[Row], *, broken: Collection[str] = ()) -> tuple[Captio
 def gather_images(
     rows: Sequence[Row], *, broken: Collection[str] = ()
 ) -> tuple[Captioned, list[Problem]]:
-    """Put rows of images or ids without captions together, leaving out the stimuli in `broken`, and
-    those that are there already; there is no caption level.
+    """Put rows of images or ids without captions together, leaving out the stimuli in `broken` and
+    rows of one stimulus after the first.
     """
     first: dict[str, Row] = {}
     wrong = []
@@ -238,8 +231,8 @@ Texts = list[
 
 
 def offered_levels(own: Sequence[str], written: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return every level that can be embedded: the dataset's own, those that follow from several,
-    and those written since.
+    """Return every level that can be embedded: the dataset's own, DERIVED if there are several, and
+    those written since.
     """
     derived = [level for level in DERIVED if level not in own] if len(own) > 1 else []
     return tuple(dict.fromkeys((*own, *derived, *written)))
@@ -251,9 +244,8 @@ def texts_at(
     """Return what is read of each stimulus at a level.
 
     captions: index, level, text, in the order of stimuli and levels. own: the levels they have.
-    stimuli: the ids in order. `longest` is a stimulus's caption of most characters (the first of
-    equals), `concatenated` all of them with spaces between, `mean` all of them each for itself, in
-    the order of the levels; a level that the dataset has by that name is the dataset's. Raises
+    stimuli: the ids in order. `longest` is the caption of most characters (the first of equals),
+    `concatenated` all joined by spaces, `mean` all in the order of the levels. Raise
     UnknownNameError for the level, StimuliError for stimuli without a caption of it.
     """
     if level not in offered_levels(own):

@@ -115,20 +115,16 @@ class Choices:
 
 @dataclass(frozen=True)
 class Content:
-    """What a folder holds, images unread. path: of what the rows are from. table: its name, "" for
-    none. count: of the rows that were read; is_whole: whether there are no further ones. alone:
-    whether there are no captions.
+    """What a folder holds, images unread. table: its name, "" if there is none. alone: whether
+    there are no captions.
     """
 
-    path: Path
-    table: str
+    table: Table
+    name: str
     rows: Sequence[Row]
     problems: Sequence[Problem]
     images: Images
-    notes: tuple[str, ...] = ()
     factors: tuple[str, ...] = ()
-    count: int = 0
-    is_whole: bool = True
     alone: bool = False
 
     def gather(self, broken: Iterable[str]) -> tuple[Captioned, list[Problem]]:
@@ -170,20 +166,20 @@ class FolderDataset:
         problems = [*content.problems, *unusable.values(), *wrong]
         problems.sort(key=lambda problem: problem.row)
         if problems and not skip_broken:
-            raise refuse(str(content.path), problems)
+            raise refuse(str(content.table.path), problems)
         if whole.stimuli.empty and problems:
             raise StimuliError(
-                f"nothing is left of {content.path}: all its stimuli are broken, first"
+                f"nothing is left of {content.table.path}: all its stimuli are broken, first"
                 f" {problems[0]}"
             )
         if whole.stimuli.empty:
-            raise StimuliError(f"{content.path} has no rows; expected at least one stimulus")
+            raise StimuliError(f"{content.table.path} has no rows; expected at least one stimulus")
         source = {
             "kind": "folder",
             "folder": str(folder.resolve()),
             "skip_broken": skip_broken,
             **{name: value for name, value in vars(chosen).items() if value},
-            "table": content.table,
+            "table": content.name,
             "images_only": chosen.images_only,
         }
         names = whole.stimuli["stimulus"].tolist()
@@ -193,7 +189,7 @@ class FolderDataset:
         card = DatasetCard(
             name, title, revision, source, whole.levels, len(names), chosen.has_images
         )
-        notes = (*content.notes, *whole.notes)
+        notes = (*content.table.notes, *whole.notes)
         return cls(card, whole.stimuli, whole.captions, tuple(map(str, problems)), notes, kept)
 
     def image(self, index: int) -> Image.Image:
@@ -215,29 +211,35 @@ class FolderDataset:
         return load_image(data, name=str(place))
 
 
-def read_content(folder: Path, chosen: Choices, most: int | None = None) -> Content:
-    """Read what a folder holds but its images. most: how many rows are read, all if None. Raise
-    StimuliError for a folder that holds no such data.
-    """
+def read_content(folder: Path, chosen: Choices) -> Content:
+    """Read what a folder holds but its images; raise StimuliError for one without such data."""
     if not os.path.isdir(folder):
         raise StimuliError(f"{folder} is not a folder; expected one with image files")
-    more = None if most is None else most + 1
+    name, home = "", folder
     if chosen.images_only:
-        return _content(_list_images(folder, chosen), chosen, most, Images(folder, chosen.link))
-    texts_only = chosen.texts_only
-    path = folder / chosen.table if chosen.table else find_table(folder, texts_only=texts_only)
-    wanted = ("id",) if chosen.ids_only else TEXT_COLUMNS if texts_only else COLUMNS
-    named = {"image": chosen.image_column, "caption": chosen.text_column}
-    table = read_table(path, wanted=wanted, named=named, most=more)
+        table = _list_images(folder, chosen)
+    else:
+        path = (
+            folder / chosen.table
+            if chosen.table
+            else find_table(folder, texts_only=chosen.texts_only)
+        )
+        wanted = TEXT_COLUMNS if chosen.texts_only else COLUMNS
+        named = {"image": chosen.image_column, "caption": chosen.text_column}
+        table = read_table(path, wanted=("id",) if chosen.ids_only else wanted, named=named)
+        name, home = str(chosen.table or path.relative_to(folder)), path.parent
     if chosen.ids_only and "id" not in table.columns:
         raise StimuliError(
-            f"{path.name} has no column of ids; expected one called id, or a .txt with an id in"
-            " each line"
+            f"{name} has no column of ids; expected one called id, or a .txt with an id in each"
+            " line"
         )
     if chosen.ids_only and len(table.columns) > MOST_FACTORS:
         table = replace(table, columns=("id",))
-    name = str(chosen.table or path.relative_to(folder))
-    return _content(table, chosen, most, Images(folder, chosen.link, path.parent), name)
+    alone = chosen.images_only or chosen.ids_only
+    rows, problems = read_rows(table, chosen, alone=alone)
+    factors = tuple(one for one in table.factor_columns if one != _key(table, chosen))
+    images = Images(folder, chosen.link, home)
+    return Content(table, name, rows, problems, images, factors, alone)
 
 
 def _list_images(folder: Path, chosen: Choices) -> Table:
@@ -249,22 +251,6 @@ def _list_images(folder: Path, chosen: Choices) -> Table:
             " (--link follows links to folders)"
         )
     return Table(folder, ("image",), tuple({"image": name} for name in sorted(names)))
-
-
-def _content(
-    table: Table, chosen: Choices, most: int | None, images: Images, name: str | Path = ""
-) -> Content:
-    alone = chosen.images_only or chosen.ids_only
-    is_whole = most is None or len(table.rows) <= most
-    seen = replace(table, rows=table.rows[:most])
-    rows, problems = read_rows(seen, chosen, alone=alone)
-    if not is_whole and not alone:  # the default caption of the others may come later
-        default = rows[0].level if rows else ""
-        ready = {row.stimulus for row in rows if row.level == default}
-        rows = [row for row in rows if row.stimulus in ready]
-    factors = tuple(one for one in table.factor_columns if one != _key(table, chosen))
-    made = table.path, f"{name or chosen.table}", rows, problems, images, table.notes, factors
-    return Content(*made, len(seen.rows), is_whole, alone)
 
 
 def read_rows(

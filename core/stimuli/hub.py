@@ -89,8 +89,12 @@ class HubDataset:
         source = source_of(hub_id, {"revision": revision, "split": split, **columns}, skip_broken)
         table, source = _confined(_read_split, source)
         source = completed(source, table.column_names)
-        rows = read_rows(table, source)
-        whole, problems = rows.whole, rows.problems
+        has_images = source["image_column"] != NO_IMAGE
+        images, folders, digests, bad = (
+            read_images(table, source) if has_images else (None, (), {}, {})
+        )
+        whole, wrong = gather_rows(table, source["text_column"], bad.keys())
+        problems = sorted([*bad.values(), *wrong], key=lambda problem: problem.row)
         if problems and not skip_broken:
             raise refuse(source["hub_id"], problems)
         if whole.stimuli.empty:
@@ -99,14 +103,14 @@ class HubDataset:
                 f"split {source['split']} of {source['hub_id']} has no usable stimulus{first}; try"
                 " another"
             )
-        kept, has_images = whole.stimuli["stimulus"].tolist(), rows.images is not None
-        revision = whole.revision([rows.digests[each] for each in kept] if has_images else [])
+        kept = whole.stimuli["stimulus"].tolist()
+        revision = whole.revision([digests[each] for each in kept] if has_images else [])
         local = Path(source["hub_id"])
         title = local.resolve().name if local.is_dir() else source["hub_id"]
         card = DatasetCard(name, title, revision, source, whole.levels, len(kept), has_images)
-        chosen = rows.images and rows.images.select([int(each) for each in kept])
+        chosen = images and images.select([int(each) for each in kept])
         broken = tuple(map(str, problems))
-        return cls(card, whole.stimuli, whole.captions, broken, whole.notes, chosen, rows.folders)
+        return cls(card, whole.stimuli, whole.captions, broken, whole.notes, chosen, folders)
 
     def image(self, index: int) -> Image.Image:
         """Return a stimulus's image; raises StimuliError if there is no such stimulus, or there are
@@ -239,41 +243,24 @@ def _explained(source: Source) -> Iterator[None]:
         ) from error
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """The rows of a split, checked: the images, None of texts alone; the stimuli that are whole,
-    the digest of each good image by row, and what is wrong with the others. folders: those that
-    images may be files of.
+def read_images(
+    table: datasets.Dataset, source: Mapping[str, Any]
+) -> tuple[datasets.Dataset, Sequence[Path], dict[str, str], dict[str, Problem]]:
+    """Return the images of a split, the folders that they may be files of, the digest of each good
+    one by its row, and the problems of the others.
     """
-
-    images: datasets.Dataset | None
-    whole: Captioned
-    digests: Mapping[str, str]
-    problems: Sequence[Problem]
-    folders: Sequence[Path]
-
-    def image(self, name: str) -> bytes | None:
-        """Return the image of a stimulus that is whole, None of texts alone."""
-        if not self.images:
-            return None
-        return image_bytes(self.images[int(name)]["image"], name, self.folders)
-
-
-def read_rows(table: datasets.Dataset, source: Mapping[str, Any]) -> Rows:
-    """Check every row of a split; source: as `completed` returns it."""
     import datasets
 
-    images, column = None, source["image_column"]
-    if column != NO_IMAGE:
-        only = table.select_columns([column])
-        only = only if column == "image" else only.rename_column(column, "image")
-        try:
-            images = only.cast_column("image", datasets.Image(decode=False))
-        except (TypeError, ValueError, NotImplementedError) as error:
-            raise StimuliError(
-                f"column {column!r} holds no images ({error}); name the column that does"
-                " (--image-column)"
-            ) from error
+    column = source["image_column"]
+    only = table.select_columns([column])
+    only = only if column == "image" else only.rename_column(column, "image")
+    try:
+        images = only.cast_column("image", datasets.Image(decode=False))
+    except (TypeError, ValueError, NotImplementedError) as error:
+        raise StimuliError(
+            f"column {column!r} holds no images ({error}); name the column that does"
+            " (--image-column)"
+        ) from error
     # the local folder, or what the hub's cache holds of the repository, links followed
     wanted = repository(source)
     folder = wanted.cache if wanted else Path(source["hub_id"])
@@ -283,28 +270,31 @@ def read_rows(table: datasets.Dataset, source: Mapping[str, Any]) -> Rows:
     own = tuple(Path(os.path.realpath(each)) for each in folders)
     digests: dict[str, str] = {}
     bad: dict[str, Problem] = {}
-    for number, value in enumerate(images["image"] if images else ()):
+    for number, value in enumerate(images["image"]):
         try:
             data = image_bytes(value, str(number), own)
             check_image(data, name=str(number))
             digests[str(number)] = hashlib.sha256(data).hexdigest()
         except StimuliError as error:
             bad[str(number)] = Problem(number + 1, str(error))
-    if source["text_column"] == NO_TEXT:
+    return images, own, digests, bad
+
+
+def gather_rows(
+    table: datasets.Dataset, column: str, broken: Collection[str]
+) -> tuple[Captioned, list[Problem]]:
+    if column == NO_TEXT:
         nameless = [Row(number + 1, str(number), "", None) for number in range(table.num_rows)]
-        whole, wrong = gather_images(nameless, broken=bad.keys())
-    else:
-        rows = []
-        for number, cell in enumerate(table[source["text_column"]]):
-            texts = cell if isinstance(cell, list) and cell else [cell or None]
-            rows += [
-                Row(number + 1, str(number), str(level), text)
-                for level, text in enumerate(texts)
-                if level == 0 or text
-            ]
-        whole, wrong = gather(rows, broken=bad.keys())
-    problems = sorted([*bad.values(), *wrong], key=lambda problem: problem.row)
-    return Rows(images, whole, digests, problems, own)
+        return gather_images(nameless, broken=broken)
+    rows = []
+    for number, cell in enumerate(table[column]):
+        texts = cell if isinstance(cell, list) and cell else [cell or None]
+        rows += [
+            Row(number + 1, str(number), str(level), text)
+            for level, text in enumerate(texts)
+            if level == 0 or text
+        ]
+    return gather(rows, broken=broken)
 
 
 def image_bytes(value: Mapping[str, Any] | None, name: str, folders: Sequence[Path]) -> bytes:

@@ -40,13 +40,10 @@ _OPENING = Lock()  # catch_warnings changes the filters of every thread
 
 
 def load_image(data: bytes, *, name: str, side: int | None = None) -> Image.Image:
-    """Decode an image to RGB at full size, a JPEG at a fraction of it where its sides stay longer
-    than `side`.
-
-    First frame of an animation; EXIF orientation applied; 16-bit values divided by 257, not cut;
-    transparent parts over white; color profiles are not applied. `name` is what a message calls it.
-    Raises StimuliError for what is not an image, is cut off, has over MAX_PIXELS, or whose values
-    have no stated range.
+    """Decode an image to RGB at full size, a JPEG at a fraction of it if its sides stay longer than
+    `side`: the first frame, upright by EXIF, 16-bit values divided by 257, transparent parts over
+    white, without color profiles. name: for messages. Raise StimuliError for what is not an image,
+    is cut off, has over MAX_PIXELS, or has values of no stated range.
     """
     image = _open(BytesIO(data), name)
     try:
@@ -64,9 +61,7 @@ def load_image(data: bytes, *, name: str, side: int | None = None) -> Image.Imag
 
 
 def check_image(data: bytes, *, name: str) -> None:
-    """Decode an image just far enough to know that load_image will: JPEG at an eighth of its size,
-    all others in full.
-    """
+    """Raise StimuliError if `load_image` would; a JPEG is decoded at an eighth of its size."""
     image = _open(BytesIO(data), name)
     try:
         image.draft("RGB", _SHORT_SIDE)
@@ -90,7 +85,6 @@ class Stored(NamedTuple):
         return str(self.path) if self.size is None else f"at byte {self.start:,} of {self.path}"
 
     def read(self) -> bytes:
-        """Return the bytes; raises StimuliError where they cannot be read, or are over IMAGE."""
         if self.size is None:
             return read_image(self.path)
         if self.size > IMAGE:
@@ -104,15 +98,12 @@ class Stored(NamedTuple):
 
 
 def read_image(path: Path) -> bytes:
-    """Return the bytes of an image's file; raises StimuliError where it cannot be read, or has over
-    IMAGE bytes.
-    """
     return _file(path).read()
 
 
 def read_size(path: Path, name: str) -> tuple[int, int]:
-    """Return width and height by the beginning of an image's file; raises StimuliError for what is
-    no image, is empty or has over MAX_PIXELS. What is cut off is found by `check_image` alone.
+    """Return width and height by the beginning of a file; raise StimuliError for what is no image,
+    is empty or has over MAX_PIXELS.
     """
     with _file(path).open() as file:
         return _open(file, name).size

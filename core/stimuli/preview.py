@@ -35,11 +35,10 @@ class Sample:
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a preview looks at: rows of the table, seconds for the images, first images that are
-    decoded however long they take, samples.
+    """How much a preview looks at: seconds for the images, first images that are decoded however
+    long they take, samples.
     """
 
-    rows: int = 200_000
     seconds: float = 15.0
     images: int = 40
     samples: int = 8
@@ -49,9 +48,8 @@ class Limits:
 class Preview:
     """What was seen of a folder.
 
-    rows, images: how many rows were read, and how many images they name. unread: how many of these
-    were not opened. is_whole: whether the table has no further rows. levels, factors: their names.
-    notes: what is odd but allowed.
+    rows, images: how many rows there are, and how many images they name. unread: how many of these
+    were not opened. levels, factors: their names. notes: what is odd but allowed.
     """
 
     samples: tuple[Sample, ...]
@@ -59,7 +57,6 @@ class Preview:
     rows: int
     images: int
     unread: int
-    is_whole: bool
     levels: tuple[str, ...]
     factors: tuple[str, ...]
     notes: tuple[str, ...] = ()
@@ -75,7 +72,7 @@ def preview_folder(
     `FolderDataset.open`. Raise StimuliError if there is nothing that can be read.
     """
     chosen = Choices(**choices)
-    content = read_content(folder, chosen, limits.rows)
+    content = read_content(folder, chosen)
     first: dict[str, Row] = {}  # row of each stimulus
     for row in content.rows if chosen.has_images else ():
         first.setdefault(row.stimulus, row)
@@ -91,13 +88,12 @@ def preview_folder(
             for name in names
         ),
         problems=tuple(sorted(problems, key=lambda problem: problem.row)),
-        rows=content.count,
+        rows=len(content.table.rows),
         images=len(first),
         unread=len(first) - len(unusable) - len(files),
-        is_whole=content.is_whole,
         levels=whole.levels,
         factors=content.factors,
-        notes=(*content.notes, *whole.notes),
+        notes=(*content.table.notes, *whole.notes),
     )
 
 

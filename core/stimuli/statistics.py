@@ -25,9 +25,8 @@ def describe_images(images: Iterable[Image.Image]) -> pd.DataFrame:
     """Return a row per image with IMAGE_STATISTICS.
 
     brightness: mean luma over white, 0 … 1. contrast: its standard deviation over white, 0 … 0.5
-    (root mean square: Peli 1990, equation 4). The others: see `edge_density`, `colorfulness` and
-    `entropy`. Edge density depends on how large the image is drawn: compare images of similar size.
-    Raises StimuliError for an image without pixels.
+    (root mean square: Peli 1990, equation 4). Edge density depends on the size: compare images of
+    similar size. Raise StimuliError for an image without pixels.
     """
     rows = []
     for image in images:
@@ -45,10 +44,8 @@ def describe_images(images: Iterable[Image.Image]) -> pd.DataFrame:
 
 
 def luma(image: Image.Image) -> Float64[np.ndarray, "height width"]:
-    """Return Y = 0.299 R + 0.587 G + 0.114 B of every pixel, a whole number from 0 (black) to
-    WHITE.
-
-    Raises StimuliError for an image without pixels. Source: ITU-R BT.601.
+    """Return Y = 0.299 R + 0.587 G + 0.114 B of every pixel, a whole number from 0 (black) to WHITE
+    (ITU-R BT.601); raise StimuliError for an image without pixels.
     """
     if not image.width * image.height:
         raise StimuliError(
@@ -58,10 +55,8 @@ def luma(image: Image.Image) -> Float64[np.ndarray, "height width"]:
 
 
 def edge_density(light: Float64[np.ndarray, "height width"]) -> float:
-    """Return the share of pixels where √(∂ₓY² + ∂ᵧY²), by central differences, is above STEEP; 0
-    for a blank image.
-
-    NaN for an image that is one pixel wide or high, which has no slope in that direction.
+    """Return the share of pixels where √(∂ₓY² + ∂ᵧY²), by central differences, is above STEEP; NaN
+    for an image that is one pixel wide or high.
     """
     if min(light.shape) < 2:
         return np.nan
@@ -83,29 +78,21 @@ def colorfulness(image: Image.Image) -> float:
 
 
 def entropy(image: Image.Image) -> float:
-    """Return −Σ p log₂ p over the 256 levels of luma, in bits: 0 for a blank image, at most 8.
-    Order does not matter to it.
-    """
+    """Return −Σ p log₂ p over the 256 levels of luma, in bits: 0 for a blank image, at most 8."""
     return abs(image.convert("L").entropy())  # of one level it is −0.0
 
 
 def split_words(text: str) -> list[str]:
-    """Return the words of a text in order, without regard to case: runs of letters and digits,
-    joined by ' ’ or -.
-
-    A script that is written without spaces gives one word per run.
+    """Return the words of a text in order, in lower case: runs of letters and digits, joined by
+    ' ’ or -.
     """
     return _WORD.findall(text.casefold())
 
 
 def describe_captions(texts: Sequence[str | None]) -> pd.DataFrame:
-    """Return a row per caption with CAPTION_STATISTICS: its numbers of words and characters, and
-    how rare its words are (bits).
-
-    Rarity is the mean over the caption's different words of −log₂(captions that have the word /
-    captions given): 0 where all its words are in every caption, at most log₂ n. Words are as
-    `split_words` finds them. A caption without words has no rarity (NaN), a missing one nothing at
-    all.
+    """Return a row per caption with CAPTION_STATISTICS. Rarity (bits) is the mean over the
+    caption's different words of −log₂(captions that have the word / captions given), NaN without
+    words. A missing caption has NaN everywhere.
     """
     tokens = [None if text is None else split_words(text) for text in texts]
     frequency = Counter(word for words in tokens if words for word in set(words))

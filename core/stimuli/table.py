@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -143,13 +142,12 @@ def read_table(
     *,
     wanted: Sequence[str] = COLUMNS,
     named: Mapping[str, str] | None = None,
-    most: int | None = None,
 ) -> Table:
     """Read a table by its suffix and find its columns.
 
-    wanted: roles that it must have; `id` alone is not needed, and any column with a usual name of
-    ids is one. named: the columns of some roles. most: how many rows are read, all if None. Raise
-    StimuliError if the file is missing, is no such table, is not UTF-8, or lacks a column.
+    wanted: roles that it must have; `id` is not needed, and any column with a usual name of ids is
+    one. named: the columns of some roles. Raise StimuliError if the file is missing, is no such
+    table, is not UTF-8, or lacks a column.
     """
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
@@ -159,7 +157,7 @@ def read_table(
     file = UserFile(
         path, f"a caption table ({path.suffix.lower()})", StimuliError, most=userfile.TEXT
     )
-    columns, rows = reader(file, most)
+    columns, rows = reader(file)
     for number, row in enumerate(rows, start=1):
         for name, value in row.items():
             if isinstance(value, str) and len(value) > userfile.FIELD:
@@ -296,19 +294,19 @@ def _check_columns(
         )
 
 
-def _read_csv(file: UserFile, most: int | None) -> Records:
-    columns, rows = csv_rows(file, most=most)
+def _read_csv(file: UserFile) -> Records:
+    columns, rows = csv_rows(file)
     columns = [name or INDEX if place == 0 else name for place, name in enumerate(columns)]
     return columns, [dict(zip(columns, row, strict=True)) for row in rows]
 
 
-def _read_lines(file: UserFile, most: int | None) -> Records:
+def _read_lines(file: UserFile) -> Records:
     """Read a text, or an id, in each line."""
     lines = [line.strip() for line in file.text().splitlines() if line.strip()]
-    return ["caption"], [{"caption": line} for line in lines[:most]]
+    return ["caption"], [{"caption": line} for line in lines]
 
 
-def _read_json(file: UserFile, most: int | None) -> Records:
+def _read_json(file: UserFile) -> Records:
     """Read COCO's captions, or a list of objects."""
     file.check_room(_COPIES * file.size)
     with file.decoding():
@@ -320,9 +318,9 @@ def _read_json(file: UserFile, most: int | None) -> Records:
             " captions (images, annotations with image_id and caption), or a list of objects such"
             ' as {"image": "a.jpg", "caption": "…"}'
         )
-    columns = dict.fromkeys(name for record in records[:most] for name in record)
+    columns = dict.fromkeys(name for record in records for name in record)
     file.check_count(len(columns), userfile.COLUMNS, "columns")
-    return list(columns), [{name: one.get(name) for name in columns} for one in records[:most]]
+    return list(columns), [{name: one.get(name) for name in columns} for one in records]
 
 
 def _records(document: Any) -> list[dict[str, Any]] | None:
@@ -340,9 +338,9 @@ def _records(document: Any) -> list[dict[str, Any]] | None:
     ]
 
 
-def _read_jsonl(file: UserFile, most: int | None) -> Records:
+def _read_jsonl(file: UserFile) -> Records:
     records, columns, cells = list[dict[str, Any]](), dict[str, None](), 0
-    for _number, record in islice(json_lines(file), most):
+    for _, record in json_lines(file):
         columns.update(dict.fromkeys(record))
         file.check_count(len(columns), userfile.COLUMNS, "columns")
         cells += len(record)
@@ -353,7 +351,7 @@ def _read_jsonl(file: UserFile, most: int | None) -> Records:
     return list(columns), [{name: record.get(name) for name in columns} for record in records]
 
 
-def _read_parquet(file: UserFile, most: int | None) -> Records:
+def _read_parquet(file: UserFile) -> Records:
     columns: list[str] = []
     rows: list[dict[str, Any]] = []
     taken = 0
@@ -373,9 +371,7 @@ def _read_parquet(file: UserFile, most: int | None) -> Records:
         named = zip(columns, batch.columns, strict=True)
         values = [_values(column, name, file) for name, column in named]
         rows += [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)]
-        if most is not None and len(rows) >= most:
-            break
-    return columns, rows[:most]
+    return columns, rows
 
 
 def _values(column: pa.Array, name: str, file: UserFile) -> list[Any]:
@@ -389,7 +385,7 @@ def _values(column: pa.Array, name: str, file: UserFile) -> list[Any]:
         ) from error
 
 
-_READERS: Mapping[str, Callable[[UserFile, int | None], Records]] = {
+_READERS: Mapping[str, Callable[[UserFile], Records]] = {
     ".csv": _read_csv,
     ".jsonl": _read_jsonl,
     ".parquet": _read_parquet,

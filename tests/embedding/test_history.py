@@ -13,7 +13,7 @@ from store_fakes import CountedDataset, CountingEncoder
 from core.cli import main, make_parser
 from core.competence.opened import reopen
 from core.embedding.features import embed_world, import_features
-from core.embedding.history import Measured, command_of, measured, room_for, seconds_for
+from core.embedding.history import command_of, room_for
 from core.embedding.runner import embed
 from core.encoders.measured import Content
 from core.encoders.requests import PROMPTS
@@ -157,42 +157,6 @@ def test_vectors_made_elsewhere_name_a_file(tmp_path: Path) -> None:
     assert main(["import", str(tmp_path / "my features.npy"), *words.split(), *store]) == 0
     assert made(tmp_path, "theirs") == f"import my features.npy {words}"
     assert made(tmp_path, "reality") == "demo"
-
-
-LIKE = [
-    Measured("vision", "cuda:0", 1_000, 1.0),
-    Measured("vision", "cpu", 1_000, 2.0),
-    Measured("vision", "cpu", 2_000, 4.0),
-    Measured("vision", "cpu", 50_000, 9.0),
-    Measured("language", "cpu", 1_000, 7.0),
-]
-
-
-@pytest.mark.parametrize(
-    ("parameters", "modality", "device", "seconds"),
-    [
-        (1_000, "vision", "cpu", 3.0 * 1_000 * 10),  # the median of two
-        (250, "vision", "cpu", 2.0 * 250 * 10),  # the first alone is similar
-        (249, "vision", "cpu", None),
-        (1_000, "vision", "auto", None),  # a device must be known
-        (1_000, "vision", "cuda:0", 1.0 * 1_000 * 10),
-        (1_000, "vision", "cuda", 1.0 * 1_000 * 10),
-        (1_000, "vision", "mps", None),
-        (1_000, "audio", "cpu", None),
-        (None, "vision", "cpu", None),
-    ],
-)
-def test_time_follows_from_similar_models_alone(parameters, modality, device, seconds):
-    assert seconds_for(parameters, 10, LIKE, modality=modality, device=device) == seconds
-
-
-def test_imported_features_have_no_time_and_others_have_theirs(tmp_path):
-    store = Store(build(tmp_path, PaintedDataset(20), **SMALL))
-    entries = store.models("cave")
-    timed = measured(entries, 20)
-    assert len(timed) == len(entries) - 1  # reality was not computed
-    assert timed[0].rate * 20 * timed[0].parameters == pytest.approx(0.1)
-    assert measured(entries, 0) == []
 
 
 def test_room_is_that_of_whole_blocks():

@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,12 +25,12 @@ from store_fakes import contents
 
 from core.cave.world import CaveDataset
 from core.embedding import images as module
-from core.embedding.images import Images, SharedImages, _checked, count_workers, load_images
+from core.embedding.images import Images, SharedImages, count_workers, load_images
 from core.embedding.runner import embed, encode_fitting
 from core.embedding.shards import parts_folder
 from core.encoders.catalog import open_encoder, spec_of_folder
 from core.encoders.vision import VisionEncoder
-from core.errors import DeviceError, InputError, StimuliError
+from core.errors import DeviceError, StimuliError
 from core.machine.processes import count_cores
 from core.settings import CAVE_WEIGHTS
 from core.stimuli.dataset import Dataset
@@ -167,19 +166,6 @@ def test_a_process_that_is_killed_is_said_in_a_sentence(
         list(load_images(dying, BATCHES, device="cpu"))
 
 
-@pytest.mark.parametrize("kind", [RuntimeError, FileNotFoundError])
-def test_what_fails_in_a_process_is_not_taken_for_its_end(kind: type[Exception]) -> None:
-    error = kind("Caught it in DataLoader worker process 0.")
-    with pytest.raises(kind, match="Caught it"):
-        list(_checked(interrupted(error)))
-
-
-def interrupted(error: Exception) -> Iterator[torch.Tensor]:
-    """Yield a part, and end by an error."""
-    yield torch.zeros(1)
-    raise error
-
-
 @dataclass(frozen=True)
 class Dying:
     """Gives a picture, and kills any other process that asks for the twentieth."""
@@ -253,13 +239,6 @@ def test_processes_prepare_for_a_gpu_or_as_the_setting_says(
     assert count_workers(device, count) == expected
 
 
-@pytest.mark.parametrize("text", ["-1", "two", "1.5"])
-def test_a_number_of_processes_is_whole(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    monkeypatch.setenv("PLATOSCOPE_WORKERS", text)
-    with pytest.raises(InputError, match=f"PLATOSCOPE_WORKERS must be a whole .*, got '{text}'"):
-        count_workers("cpu", 10)
-
-
 def noise(count: int) -> list[Image.Image]:
     rng = np.random.default_rng(0)
     return [Image.fromarray(rng.integers(0, 256, (60, 50, 3), np.uint8)) for _ in range(count)]
@@ -287,28 +266,3 @@ def test_a_second_encoder_takes_what_the_first_made_ready(encoder: VisionEncoder
         again = shared.shared_by(counted(encoder, seen)).encode([one.copy() for one in images])
         assert all(map(np.array_equal, again.layers, plain.layers))
     assert len(seen) == 3
-
-
-def test_another_preprocessing_and_another_shape_are_made_ready_anew(
-    encoder: VisionEncoder,
-) -> None:
-    shared, seen = SharedImages(), list[Image.Image]()
-    black = [Image.new("RGB", size) for size in ((60, 50), (50, 60))]
-    shared.shared_by(counted(encoder, seen)).encode(black)
-    assert len(seen) == 2
-    other = replace(encoder, prepare=lambda image: encoder.prepare(image) * 0)
-    shared.shared_by(other).encode(black)
-    assert len(shared.tensors) == 4
-
-
-def test_no_more_is_kept_than_fits(encoder: VisionEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = encoder.prepare(noise(1)[0]).nbytes
-    monkeypatch.setattr(module, "KEPT", 2 * one)
-    shared = SharedImages()
-    shared.shared_by(encoder).encode(noise(5))
-    assert (len(shared.tensors), shared.size) == (2, 2 * one)
-
-
-def test_a_language_model_is_returned_as_it_is() -> None:
-    reader = open_encoder(spec_of_folder(CAVE_WEIGHTS / "gpt2-xs"), device=CPU)
-    assert SharedImages().shared_by(reader) is reader

@@ -13,7 +13,6 @@ from store_fakes import CountedDataset, CountingEncoder, vectors
 
 from core.embedding import shards
 from core.embedding.features import embed_world, import_features
-from core.embedding.reading import longest_first
 from core.embedding.runner import embed
 from core.embedding.shards import parts_folder
 from core.encoders.encoder import Encoding
@@ -76,14 +75,6 @@ def test_the_entry_says_how_it_was_made(tmp_path: Path) -> None:
         "level": "20",
         "encoder": {"pooling": "last"},
     }
-
-
-def test_images_are_read_by_vision_models_whatever_the_level(tmp_path: Path) -> None:
-    embed(tmp_path, CountedDataset(), CountingEncoder("vision", "eye"), level="5")
-    store = Store(tmp_path)
-    assert store.model("counted", "eye").level is None
-    assert store.text_costs("counted", "eye") is None
-    np.testing.assert_array_equal(store.space("counted", "eye", 0), vectors(range(20), layer=0))
 
 
 @dataclass
@@ -175,11 +166,6 @@ def test_a_batch_that_does_not_fit_is_halved(tmp_path: Path, largest: int, piece
     np.testing.assert_array_equal(Store(tmp_path).space("counted", "counting", 2), expected)
 
 
-def test_texts_of_like_length_come_together_the_longest_first() -> None:
-    texts = [("a",), ("a long one",), ("b",), ("short", "the longest of all")]
-    assert longest_first(texts).tolist() == [3, 1, 0, 2]
-
-
 def test_an_item_that_does_not_fit_ends_the_run(tmp_path: Path) -> None:
     with pytest.raises(DeviceError, match="counting does not fit on cpu even one item at a time"):
         embed(tmp_path, CountedDataset(), CountingEncoder(largest=0))
@@ -261,13 +247,6 @@ def test_an_interrupted_run_goes_on_after_its_last_batch(tmp_path: Path) -> None
     )
 
 
-def test_parts_left_by_a_run_killed_after_publishing_are_cleared(tmp_path: Path) -> None:
-    path = embed(tmp_path, CountedDataset(), CountingEncoder())
-    parts_folder(path).mkdir()
-    embed(tmp_path, CountedDataset(), CountingEncoder(delay=60.0))
-    assert not parts_folder(path).exists()
-
-
 def test_reality_is_a_model_of_its_own(tmp_path: Path) -> None:
     path = embed_world(tmp_path, CountedDataset())
     assert embed_world(tmp_path, CountedDataset()) == path
@@ -290,28 +269,6 @@ def test_features_made_elsewhere_become_a_model(held: Path) -> None:
     assert import_features(held, card, Content(layers), name="theirs", modality="vision") == path
     assert Store(held).model("counted", "theirs").card.spec == "import:theirs"
     np.testing.assert_array_equal(Store(held).space("counted", "theirs", 1), layers[1])
-
-
-def test_other_features_of_the_same_name_are_refused(held: Path) -> None:
-    card = CountedDataset().card
-    import_features(
-        held, card, Content([vectors(range(20), layer=0)]), name="theirs", modality="vision"
-    )
-    with pytest.raises(StoreError, match="'theirs' is in the store, with other weights"):
-        import_features(
-            held, card, Content([vectors(range(20), layer=1)]), name="theirs", modality="vision"
-        )
-    import_features(
-        held,
-        card,
-        Content([vectors(range(20), layer=1)]),
-        name="theirs",
-        modality="vision",
-        replace=True,
-    )
-    np.testing.assert_array_equal(
-        Store(held).space("counted", "theirs", 0), vectors(range(20), layer=1)
-    )
 
 
 def test_features_of_the_wrong_length_are_refused(held: Path) -> None:
@@ -355,11 +312,3 @@ def test_a_disk_that_fills_up_keeps_the_finished_batches(
     rest = Failing()
     embed(tmp_path, CountedDataset(), rest, batch_size=4)
     assert rest.calls == 3
-
-
-def test_a_changed_recipe_does_not_take_over_finished_batches(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match="power"):
-        embed(tmp_path, CountedDataset(), Failing(error=RuntimeError("power")), batch_size=4)
-    counting = Failing(weights="w2")
-    embed(tmp_path, CountedDataset(), counting, batch_size=4)
-    assert counting.calls == 5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -138,33 +138,3 @@ def test_an_empty_answer_is_refused(store: Path) -> None:
     ):
         summarize(store, "counted", Clerk(silent=True), words=7)
     assert Store(store).summaries("counted") == {}
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda lines: [*lines[:6], b"\xff\xfe", *lines[7:]],
-        lambda lines: [*lines[:6], *lines[7:]],  # a line is gone: the next is another caption's
-    ],
-)
-def test_a_damaged_line_ends_what_is_used(
-    store: Path, damage: Callable[[list[bytes]], list[bytes]]
-) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        summarize(store, "counted", Clerk(batches=1), words=7)
-    part = store / "results" / "counted" / "captions-7-by-clerk.part.jsonl"
-    part.write_bytes(b"\n".join(damage(part.read_bytes().split(b"\n"))))
-    clerk = Clerk()
-    summarize(store, "counted", clerk, words=7)
-    assert [text for _, text, _ in clerk.asked] == [f"event {i}, 20 words" for i in range(5, N)]
-    assert [texts[0] for texts in read_texts(Store(store), "counted", "7-by-clerk")] == [
-        f"event {i}, in short" for i in range(N)
-    ]
-
-
-def test_a_run_killed_between_its_end_and_its_cleaning_is_cleaned_up(store: Path) -> None:
-    summarize(store, "counted", Clerk(), words=7)
-    part = store / "results" / "counted" / "captions-7-by-clerk.part.jsonl"
-    part.write_text("left")
-    summarize(store, "counted", Clerk(batches=0), words=7)
-    assert not part.exists()

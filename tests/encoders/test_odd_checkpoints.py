@@ -122,9 +122,8 @@ def test_weights_of_a_byte_are_counted_in_the_type_that_they_are_held_in(tmp_pat
     }
     assert folder.stored_type(tensors) == torch.float32
     monkeypatch.setattr(folder, "free_on", lambda _: 150)
-    monkeypatch.setattr(folder, "make_spill_folder", lambda: tmp_path)
-    placed = folder.place(200, CPU)
-    assert placed["offload_folder"] == str(tmp_path)  # 200 bytes do not fit in 85 % of 150
+    placed = folder.place(200, CPU)  # 200 bytes do not fit in 85% of 150
+    assert Path(placed["offload_folder"]).is_dir()
 
 
 def test_what_a_checkpoint_may_leave_out_is_no_mistake(made, tmp_path):

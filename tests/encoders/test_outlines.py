@@ -6,12 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-import timm
 import torch
 from huggingface_hub import HfApi, constants
 from huggingface_hub.hf_api import ModelInfo
 from PIL import Image
-from safetensors.torch import save_file
 
 from core.competence.scores import published_models
 from core.encoders import outlines
@@ -52,12 +50,12 @@ def test_a_published_vision_model_is_outlined_without_its_weights(size):
     assert sketch.parameters == row["parameters"]
     assert sketch.widths == (row["width"],) * row["depth"]
     assert sketch.download.size is None
-    assert "the hub (http://127.0.0.1:1) cannot be reached (" in sketch.download.why
+    assert "the hub (http://127.0.0.1:1) cannot be reached or" in sketch.download.why
 
 
 def test_why_nothing_is_known_of_a_model_is_told(monkeypatch):
     download = outline("hf:nobody/nothing").download
-    assert "the hub (http://127.0.0.1:1) cannot be reached (" in download.why
+    assert "the hub (http://127.0.0.1:1) cannot be reached or" in download.why
     assert download.is_hub_down
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(OfflineError, match="HF_HUB_OFFLINE is set"):
@@ -92,15 +90,6 @@ def test_of_weights_in_parts_those_that_are_here_need_no_download(tmp_path, monk
     assert left(patterns).size is None
     here[parts[1]] = tmp_path
     assert left(patterns) == Download(0)
-
-
-def test_the_head_of_a_checkpoint_is_found_by_its_own_name(tmp_path):
-    name = "mobilenetv3_small_050"  # whose head is called classifier
-    model = timm.create_model(name, pretrained=False, num_classes=3)
-    save_file(model.state_dict(), tmp_path / "model.safetensors")
-    (tmp_path / "config.json").write_text(json.dumps({"architecture": name}))
-    parameters = sum(each.numel() for each in model.parameters())
-    assert outline(f"timm:{name}@{tmp_path}").parameters == parameters
 
 
 @pytest.mark.parametrize(

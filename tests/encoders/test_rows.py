@@ -212,7 +212,6 @@ ZOO: list[tuple[str, str, Write, dict[str, Any], dict[str, np.ndarray] | str | N
     ("mat", ".mat", mat(x=MIXED, ids=np.array(IDS, object), label=ORDER, n=3.0), {}, None),
     ("mat of places", ".mat", mat(x=MIXED, id=ORDER[:, None].astype(float)), {}, None),
     ("mat of a struct", ".mat", mat(net={"x": MIXED, "name": np.array(IDS)}), {}, None),
-    ("sparse mat", ".mat", mat(x=scipy.sparse.csc_array(RIGHT)), {}, None),
     ("mat of layers", ".mat", mat(**LAYERS), {}, LAYERS),
     ("mat of v7.3", ".mat", new_mat, {}, None),
     ("pt of before 1.6", ".pt", pt({"x": RIGHT}, _use_new_zipfile_serialization=False), {}, None),

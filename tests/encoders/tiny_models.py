@@ -78,7 +78,6 @@ ZOO: dict[str, tuple[str, dict[str, Any]]] = {  # by name: the class, and what i
     "fnet": ("FNetForMaskedLM", PLAIN),
     "mobilebert": ("MobileBertForMaskedLM", {**PLAIN, **NARROW}),
     "convbert": ("ConvBertModel", {**PLAIN, "embedding_size": 16, "conv_kernel_size": 3}),
-    "big_bird": ("BigBirdForMaskedLM", {**PLAIN, "block_size": 4, "num_random_blocks": 1}),
 }
 
 

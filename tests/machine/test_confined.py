@@ -72,11 +72,6 @@ def test_an_error_arrives_as_it_is():
         confine(refuse, "m3", memory=GB)
 
 
-def test_an_end_without_an_answer_is_no_want_of_memory():
-    with pytest.raises(RuntimeError, match="ended without an answer, with exit code 3"):
-        confine(end, 3, memory=GB)
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process is limited on Linux")
 def test_more_memory_is_not_to_be_had():
     assert confine(fill, 100 * MB, memory=200 * MB) == 100 * MB
@@ -151,11 +146,3 @@ def test_it_loads_no_file_of_the_folder_where_it_begins(tmp_path, monkeypatch):
 def others() -> set[int]:
     """Return the processes that this one has begun."""
     return {child.pid for child in psutil.Process().children()}
-
-
-def test_whoever_wants_no_more_ends_the_process():
-    before = others()
-    items = stream(count_to, 10**9, memory=GB)
-    assert next(items) == 0
-    items.close()
-    assert others() <= before

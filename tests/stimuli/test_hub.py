@@ -107,14 +107,6 @@ def test_texts_alone_have_no_images(tmp_path: Path) -> None:
             open_addition(replace(addition, **more))
 
 
-def test_columns_can_be_chosen_and_the_card_opens_it_again(tmp_path: Path) -> None:
-    folder = publish(tmp_path / "repo", ["x", "y"], image="photo", text="sentence")
-    dataset = HubDataset.open(folder, name="h", image_column="photo", text_column="sentence")
-    again = open_dataset(dataset.card)
-    assert again.card == dataset.card
-    assert np.array_equal(again.image(1), IMAGES[1])
-
-
 def test_changed_data_is_not_the_same_dataset(tmp_path: Path) -> None:
     card = HubDataset.open(publish(tmp_path / "repo", ["x", "y"]), name="h").card
     publish(tmp_path / "repo", ["x", "another text"])
@@ -298,13 +290,6 @@ def test_nothing_usable_is_an_error(tmp_path: Path) -> None:
 def test_wrong_choices_are_named(tmp_path: Path, options: dict[str, str], message: str) -> None:
     with pytest.raises(StimuliError, match=message):
         HubDataset.open(publish(tmp_path / "repo", ["x"]), **({"name": "h"} | options))
-
-
-def test_a_folder_without_data_is_no_data_set(tmp_path: Path) -> None:
-    with pytest.raises(
-        StimuliError, match=r"cannot open .* as a hub data set: .*doesn't contain any data files"
-    ):
-        HubDataset.open(str(tmp_path), name="h")
 
 
 def test_no_code_of_a_repository_runs(tmp_path: Path) -> None:

@@ -28,14 +28,6 @@ def rows_of(images: str, captions: int = 2) -> Rows:
     ]
 
 
-def broken_rows() -> Rows:
-    rows = rows_of("abcdef", 1)
-    rows[1]["caption"] = " "
-    rows[2]["image"] = "missing.jpg"
-    rows[3]["image"] = ""
-    return rows
-
-
 def test_samples_are_the_first_stimuli_with_their_captions(tmp_path: Path) -> None:
     preview = preview_folder(make(tmp_path, rows_of("abcdef")), limits=Limits(samples=2))
     first, second = preview.samples
@@ -44,39 +36,27 @@ def test_samples_are_the_first_stimuli_with_their_captions(tmp_path: Path) -> No
     assert second.image.size == (224, 112)
     assert second.image.getpixel((5, 5))[0] == pytest.approx(40, abs=2)
     assert (preview.levels, preview.factors) == (("0", "1"), ("scene",))
-    assert (preview.rows, preview.images, preview.unread, preview.is_whole) == (12, 6, 0, True)
+    assert (preview.rows, preview.images, preview.unread) == (12, 6, 0)
     assert preview.problems == ()
 
 
 def test_a_look_at_texts_alone_opens_no_image(tmp_path: Path) -> None:
     folder = make(tmp_path, rows_of("abcdef"), images="")
-    preview = preview_folder(folder, texts_only=True, limits=Limits(rows=8, samples=2))
+    preview = preview_folder(folder, texts_only=True, limits=Limits(samples=2))
     assert [(sample.stimulus, sample.image) for sample in preview.samples] == [
         ("a.jpg", None),
         ("b.jpg", None),
     ]
     assert preview.samples[0].captions == (("0", "a0"), ("1", "a1"))
-    assert (preview.rows, preview.images, preview.unread) == (8, 0, 0)
-    assert (preview.problems, preview.is_whole) == ((), False)
+    assert (preview.rows, preview.images, preview.unread) == (12, 0, 0)
+    assert preview.problems == ()
 
 
 def test_a_look_ends_with_its_time(tmp_path: Path) -> None:
-    folder = make(tmp_path, [*rows_of("abcd"), *broken_rows()])
+    folder = make(tmp_path, rows_of("abcd"))
     for name in "cd":
         (folder / f"{name}.jpg").write_bytes(b"no image")
-    preview = preview_folder(folder, limits=Limits(rows=7, images=2, seconds=-1.0))
+    preview = preview_folder(folder, limits=Limits(images=2, seconds=-1.0))
     assert preview.problems == ()
-    assert (preview.rows, preview.images, preview.unread) == (7, 4, 2)
-    assert not preview.is_whole
+    assert (preview.rows, preview.images, preview.unread) == (8, 4, 2)
     assert [sample.stimulus for sample in preview.samples] == ["a.jpg", "b.jpg"]
-
-
-def test_a_caption_that_comes_later_is_not_missed(tmp_path: Path) -> None:
-    rows: Rows = [
-        {"image": "a.jpg", "caption": "A20", "level": 20},
-        {"image": "b.jpg", "caption": "B5", "level": 5},
-        {"image": "b.jpg", "caption": "B20", "level": 20},
-    ]
-    folder = make(tmp_path, rows)
-    assert preview_folder(folder, limits=Limits(rows=2)).problems == ()
-    assert preview_folder(make(tmp_path, rows[:2])).problems[0].row == 2

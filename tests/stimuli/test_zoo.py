@@ -204,7 +204,7 @@ def test_data_as_they_come(
     place, choices = choices_of(addition)
     preview = preview_folder(place, **choices)
     assert [one.stimulus for one in preview.samples] == ids
-    assert (preview.levels, preview.is_whole) == (dataset.card.levels, True)
+    assert preview.levels == dataset.card.levels
 
 
 def test_factors_of_ids_are_read(tmp_path: Path) -> None:

@@ -26,9 +26,7 @@ from core.errors import EncoderError
 
 @dataclass(frozen=True)
 class Chat:
-    """A causal model with a chat template. weights: digest of its weights and of what turns text
-    into tokens.
-    """
+    """A causal model with a chat template. weights: digest of its weights and its tokenizer."""
 
     name: str
     weights: str
@@ -39,10 +37,8 @@ class Chat:
 
     @torch.inference_mode()
     def answer(self, instruction: str, texts: Sequence[str], *, limit: int) -> list[str]:
-        """Return what the model says to each text under an instruction, the likeliest token each
-        time, at most `limit` of them.
-
-        The answer comes on one line. Raises EncoderError for a template that takes neither
+        """Return what the model says to each text under an instruction, on one line: the likeliest
+        token each time, at most `limit`. Raise EncoderError for a template that takes neither
         instruction nor text.
         """
         prompts = [self._prompt(instruction, text) for text in texts]
@@ -80,7 +76,7 @@ class Chat:
 
 
 def open_chat(spec: str, *, device: torch.device) -> Chat:
-    """Open `hf:ID` or `hf:FOLDER`, a causal model whose tokenizer has a chat template; raises
+    """Open `hf:ID` or `hf:FOLDER`, a causal model whose tokenizer has a chat template; raise
     EncoderError or OfflineError.
     """
     kind, _, place = spec.partition(":")

@@ -1,13 +1,12 @@
-"""Language models of transformers, read out at every hidden state; the code length of each text
-comes from the same pass.
+"""Language models of transformers, read out at every hidden state; the bits of each text come from
+the same pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,6 @@ from core.encoders.language.folder import (
     count_parameters,
     find_source,
     find_weights,
-    finish,
     load_model,
     load_tokenizer,
     quiet,
@@ -66,7 +64,7 @@ STRANGE = "\U000f1e2d"  # a character that no vocabulary has
 @dataclass(frozen=True)
 class TokenizedText:
     """A text as a model reads it. coded: the places of the tokens that bits are counted of. bytes:
-    UTF-8 bytes that those stand for. is_cut: whether the model reads only its beginning.
+    UTF-8 bytes of those. is_cut: whether the model reads only its beginning.
     """
 
     ids: list[int]
@@ -82,9 +80,9 @@ class TokenizedText:
 
 
 def coded_part(text: str, read: Any, unknown: Collection[int]) -> tuple[list[int], int]:
-    """Return the places of the tokens that bits are counted of, and the UTF-8 bytes that those
-    stand for, by the rule of docs/methods.md: each token that something stands before, but no
-    special and no unknown one. A first character in several tokens is first in all of them.
+    """Return the places of the tokens that bits are counted of, and their UTF-8 bytes, by the rule
+    of docs/methods.md: each token with one before it that is neither special nor unknown. A first
+    character in several tokens is first in all of them.
     """
     ids, spans = read.ids, read.offsets  # lists that are made at each access
     own = [place for place, special in enumerate(read.special_tokens_mask) if not special]
@@ -110,7 +108,6 @@ class LanguageEncoder:
     pooling: Pooling
     limit: int | None  # longest text in tokens, special ones included
     template: str = "{}"  # what is read of a text
-    sentence: Callable[[Tensor], Tensor] | None = None  # of the last state's pooled vectors
 
     @property
     def model(self) -> Any:
@@ -118,11 +115,9 @@ class LanguageEncoder:
 
     @torch.inference_mode()
     def encode(self, items: Sequence[str]) -> Encoding:
-        """Encode texts; a text over the limit is cut there, and its bytes are those of the part
-        that was kept.
-
-        With a prompt, vectors are those of the prompted texts, and bits those of the texts alone.
-        Raises EncoderError for a text that the limit cuts within its prompt.
+        """Encode texts, cut at the limit. With a prompt, vectors are those of the prompted texts,
+        and bits those of the texts alone. Raise EncoderError for a text that the limit cuts within
+        its prompt.
         """
         texts = self._tokenize(items)
         read = texts if self.template == "{}" else self._tokenize_prompted(items)
@@ -144,8 +139,6 @@ class LanguageEncoder:
             parts.append(layers)
         places = np.argsort(order)
         states = [np.concatenate(layer)[places] for layer in zip(*parts, strict=True)]
-        if self.sentence is not None:
-            states.append(self.sentence(torch.from_numpy(states[-1])).numpy())
         if not self.readout.is_causal:
             return Encoding(tuple(states))
         if read is not texts:
@@ -158,7 +151,7 @@ class LanguageEncoder:
         self, tokens: Sequence[Sequence[int]], coded: Sequence[Sequence[int]]
     ) -> Float64[np.ndarray, "texts"]:
         """Return the bits of each text's tokens at the places that are coded, given those before;
-        raises EncoderError for a model that does not predict the next token.
+        raise EncoderError for a model that does not predict the next token.
         """
         bits = np.full(len(tokens), np.nan)
         for group in groups(tokens, self.readout.together):
@@ -230,11 +223,10 @@ def open_language(
 
     `#text` behind it names the part of CLIP's kind that reads texts. pooling: the mean over a
     text's tokens, their maximum, the last one, or the first (what BERT's kind calls CLS); `auto` is
-    what a folder of sentence-transformers says, with its sentence vector as a further layer, the
-    last token of CLIP's kind, and else the mean. prompt: a name in PROMPTS. precision: see
-    `choose_arithmetic`. A causal model also gives bits. A card.json in the folder gives title,
-    family, objective, training and the modality, if the texts are no language but, say, notes.
-    Raises EncoderError, OfflineError, or UnknownNameError for the modality.
+    what a folder of sentence-transformers says, the last token of CLIP's kind, and else the mean.
+    prompt: a name in PROMPTS. precision: see `choose_arithmetic`. A causal model also gives bits. A
+    card.json in the folder gives title, family, objective, training and modality (see
+    `read_notes`). Raise EncoderError, OfflineError, or UnknownNameError for the modality.
     """
     place, part = split_marks(spec.removeprefix("hf:"))
     source = find_source(place)
@@ -255,11 +247,11 @@ def open_language(
     if is_own and said.unread:
         raise EncoderError(
             f"{source.folder} asks for {said.unread}, which is not done here; choose --pooling"
-            " mean, max, first or last, which leaves its sentence vector out"
+            " mean, max, first or last for the hidden states alone"
         )
     kind = model.config.model_type
     own = said.pooling or ("last" if kind in (*ENDING, *PADDED) else "mean")
-    steps, pooling = said.steps if is_own else (), own if is_own else pooling
+    pooling = own if is_own else pooling
     template = PROMPTS[prompt] if prompt != "none" else (said.prompt if is_own else "") + "{}"
     recipe: dict[str, Any] = {
         "library": "transformers",
@@ -281,7 +273,6 @@ def open_language(
         "part": (part[1:], bool(part)),
         "own pooling": (POOLED[own], own != "mean" or bool(said.pooling)),
         "case": ("lower", said.lower),
-        "sentence": ([Path(step).name if step else "unit length" for step in steps], bool(steps)),
         "padding": ("read as tokens, up to the longest text", kind in PADDED),
         "batches": (BATCHES.get(readout.together, ""), readout.together in BATCHES),
         "bits": (
@@ -301,8 +292,8 @@ def open_language(
         objective=notes.get("objective")
         or naming.language_objective(architectures, kind, is_causal=readout.is_causal),
         parameters=count_parameters(model),
-        weights=digest_files([*files, *(said.files if steps else ())]),
-        layers=(*readout.layers, *(("sentence",) if steps else ())),
+        weights=digest_files(files),
+        layers=readout.layers,
         training=notes.get("training") or {},
         revision=source.revision,
     )
@@ -316,13 +307,12 @@ def open_language(
         pooling,
         limit,
         template,
-        finish(said) if steps else None,
     )
 
 
 def _is_plain(tokenizer: Any) -> bool:
-    """Return whether bits are of all that most tokenizers give: a special token in front of each
-    text alone, and no unknown character.
+    """Return whether the tokenizer puts a special token in front of each text alone, and has no
+    unknown character.
     """
     ordinary = max({*tokenizer.get_vocab().values()} - {*tokenizer.all_special_ids}, default=0)
     with refusing("the tokenizer cannot read a token of its own", TOKENIZER):
@@ -357,10 +347,7 @@ def groups(tokens: Sequence[Sequence[int]], together: Together) -> Iterator[list
 
 def longest_text(model: Any, tokenizer: Any) -> int | None:
     """Return how many tokens the model can place, special ones included; None if nothing limits
-    them.
-
-    Position embeddings with a padding row (RoBERTa, I-BERT) count from behind it, so fewer of them
-    are places.
+    them. Position embeddings with a padding row (RoBERTa, I-BERT) count from behind it.
     """
     text = model.config.get_text_config()
     limits = [tokenizer.model_max_length, *(getattr(text, name, None) for name in LIMITS)]
@@ -377,11 +364,8 @@ def longest_text(model: Any, tokenizer: Any) -> int | None:
 def pad(
     tokens: Sequence[Sequence[int]],
 ) -> tuple[Int[Tensor, "batch length"], Int[Tensor, "batch length"]]:
-    """Pad token ids on the right; return them and the mask of real tokens.
-
-    On the right every architecture numbers the real tokens from its own first position, so no
-    position ids are needed. What follows them is never attended to or pooled, so any id
-    serves; a text's own last one is in every vocabulary.
+    """Pad token ids on the right, where they are never attended to or pooled, by a text's own last
+    one; return them and the mask of real tokens.
     """
     length = max(len(own) for own in tokens)
     ids = torch.tensor([[*own, *[own[-1]] * (length - len(own))] for own in tokens])

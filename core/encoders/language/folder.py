@@ -1,5 +1,5 @@
 """A transformers model and its tokenizer from a folder or the hub: tensors and JSON only, no code
-and no objects in pickles; and what a folder of sentence-transformers says of reading texts.
+and no pickled objects; and how a folder of sentence-transformers reads texts.
 """
 
 from __future__ import annotations
@@ -11,16 +11,14 @@ import reprlib
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 import transformers
-from jaxtyping import Float
 from tokenizers import Regex, normalizers
 from torch import Tensor
 from transformers import (
@@ -37,7 +35,6 @@ from transformers import (
     AutoTokenizer,
     LlamaTokenizer,
 )
-from transformers.quantizers import AutoHfQuantizer
 from transformers.tokenization_utils_base import generate_merges
 from transformers.utils import logging as transformers_log
 from transformers.utils.sentencepiece_model_pb2_new import ModelProto
@@ -47,19 +44,18 @@ from core.encoders.checkpoint import (
     MAKING,
     Arithmetic,
     choose_arithmetic,
-    load_torch,
     read_outlines,
-    read_weights,
     refusing,
     store_name,
 )
-from core.encoders.fields import FORMS, PICKLED, SINGLE, WEIGHTS, check_index, read_json
+from core.encoders.fields import FORMS, SINGLE, WEIGHTS, check_index, read_json
 from core.encoders.requests import TEXT, VISION, Pooling, Precision
 from core.errors import EncoderError
 from core.files.userfile import CONFIG, UserFile
 from core.hub.fetch import fetch_snapshot
 from core.hub.repository import Repository
-from core.machine.memory import free_memory, make_spill_folder, size_text
+from core.machine.memory import free_memory, size_text
+from core.machine.processes import endings
 
 CONTENTS = "a transformers folder with config.json, model.safetensors and a tokenizer"
 OPENED = (
@@ -87,8 +83,6 @@ MODES: dict[str, Pooling] = {
     **{"pooling_mode_cls_token": "first", "pooling_mode_mean_tokens": "mean"},
     **{"pooling_mode_max_tokens": "max", "pooling_mode_lasttoken": "last"},
 }
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"Identity": lambda x: x, "Tanh": torch.tanh}
-Vectors = Float[Tensor, "batch _"]
 TOKENIZERS = ("tokenizer*", "vocab*", "merges.txt", "*.model", "special_tokens_map.json")
 FETCHED = ("*.json", "*.txt", "*.model", "*.jinja", "[0-9]_*/*")  # the last: sentence-transformers'
 
@@ -96,7 +90,7 @@ FETCHED = ("*.json", "*.txt", "*.model", "*.jinja", "[0-9]_*/*")  # the last: se
 @dataclass(frozen=True)
 class Source:
     """The files of a model. place: the hub's id, or the folder as it was typed. revision: the
-    commit of the hub's repository, empty for a folder.
+    commit of the hub's repository, "" for a folder.
     """
 
     folder: Path
@@ -106,7 +100,7 @@ class Source:
 
 def find_source(place: str) -> Source:
     """Return the files of a local folder, or of the hub's `ID` or `ID@REVISION`; raise EncoderError
-    or OfflineError if there are none.
+    or OfflineError.
     """
     folder = Path(os.path.expanduser(place))
     if place and os.path.isdir(folder):  # a very long id is no path, and no error
@@ -129,9 +123,7 @@ def source_name(source: Source, folder: Path) -> str:
 
 
 def find_weights(folder: Path) -> list[Path]:
-    """Return the files of a model's weights, safetensors if there are any; EncoderError says what
-    is missing.
-    """
+    """Return the files of a model's weights, safetensors if there are any; raise EncoderError."""
     refuse_adapter(folder)
     if not (folder / "config.json").exists():
         raise EncoderError(f"{folder} has no config.json; expected {CONTENTS}")
@@ -197,8 +189,8 @@ def load_tokenizer(folder: Path) -> Any:
 
 
 def _open_pieces(folder: Path) -> Any:
-    """Return the tokenizer of a SentencePiece model alone, as the oldest LLaMA models have it, None
-    if it is of another kind: transformers reads it only if a further library is installed.
+    """Return the tokenizer of a SentencePiece model alone (LLaMA, OpenLLaMA), which transformers
+    reads only with a further library; None for any other.
     """
     path = folder / "tokenizer_config.json"
     if (folder / "tokenizer.json").exists() or not ((folder / PIECES).exists() and path.exists()):
@@ -235,18 +227,17 @@ def _open_pieces(folder: Path) -> Any:
 def load_model(
     folder: Path, *, precision: Precision, device: torch.device, part: str = ""
 ) -> tuple[Any, Arithmetic]:
-    """Load a model for reading only: with its head if the config names a causal architecture,
-    the bare encoder otherwise.
-
-    precision: see `choose_arithmetic`, which gives what is returned with it. device: where it
-    computes; a model that does not fit there is spread as `place` says. part: see `part_of`.
-
-    Raises EncoderError for an architecture that needs its own code, and for damaged or incomplete
-    weights.
+    """Load a model for reading only: with its head if the config names a causal architecture, else
+    the bare encoder; and how it computes. part: see `part_of`. Raise EncoderError for an
+    architecture that needs its own code, and for damaged, quantized or incomplete weights.
     """
     config, files = read_config(folder), find_weights(folder)
-    quantized = check_quantization(folder, config)
-    with MAKING, refusing(f"{folder} cannot be opened", quantized or OPENED):
+    if said := getattr(config, "quantization_config", None):
+        method = (said if isinstance(said, dict) else said.to_dict()).get("quant_method")
+        raise EncoderError(
+            f"{folder}: its weights are quantized (quant_method {method!r}); {PLAIN}"
+        )
+    with MAKING, refusing(f"{folder} cannot be opened", OPENED):
         tensors = read_outlines(files)  # .bin files hold tensors alone, too
         check_weights(folder, config, files[0], tensors)
         arithmetic = choose_arithmetic(precision, device, stored=stored_type(tensors))
@@ -260,8 +251,8 @@ def load_model(
 
 
 def read_config(folder: Path) -> Any:
-    """Read a model's config.json; raises EncoderError for an architecture that needs its own code.
-    One that names no architecture gets the usual one of a kind that predicts the next token.
+    """Read a model's config.json; raise EncoderError for an architecture that needs its own code.
+    One that names no architecture gets the usual causal one of its kind.
     """
     refuse_adapter(folder)
     read_json(folder / "config.json")
@@ -279,27 +270,9 @@ def read_config(folder: Path) -> Any:
     return config
 
 
-def check_quantization(folder: Path, config: Any) -> str:
-    """Return what to do if weights that the config calls quantized cannot be read, "" for
-    plain ones; raises EncoderError for a quantization that transformers does not know.
-    """
-    said = getattr(config, "quantization_config", None)
-    if said is None:
-        return ""
-    held = said if isinstance(said, dict) else said.to_dict()
-    name = held.get("quant_method")
-    with quiet(), suppress(ValueError):
-        if AutoHfQuantizer.supports_quant_method(held):
-            return f"its weights are quantized ({name}): {PLAIN}, or install what reads these"
-    raise EncoderError(
-        f"{folder}: its weights are quantized by a method that transformers does not know,"
-        f" quant_method {name!r} in config.json; {PLAIN}"
-    )
-
-
 def class_of(config: Any) -> Any:
-    """Return what makes a config's model, by `from_pretrained` and `from_config`: with its head
-    if it predicts the next token, of T5's kind the encoder alone.
+    """Return the class that makes a config's model: with its head if it predicts the next token, of
+    T5's kind the encoder alone.
     """
     kind, name = type(config), (config.architectures or [""])[0]
     if is_causal(config):
@@ -317,16 +290,14 @@ def class_of(config: Any) -> Any:
 
 
 def parts_of(config: Any) -> tuple[str, ...]:
-    """Return the marks of the parts that can be read alone, none for a model of texts, or images. A
-    model that writes text of images reads texts as a whole.
-    """
+    """Return the marks of the parts that can be read alone."""
     marks = (VISION,) if is_causal(config) else (TEXT, VISION)
     return tuple(mark for mark in marks if hasattr(config, f"{mark[1:]}_config"))
 
 
 def part_of(model: Any, part: str) -> Any:
-    """Return the part of a model that reads: what the mark says, the encoder of an
-    encoder-decoder, else all of it.
+    """Return the part of a model that reads: what the mark says, the encoder of an encoder-decoder,
+    else all of it.
     """
     if part == VISION:
         return model.get_encoder(modality="image")
@@ -342,8 +313,8 @@ def part_of(model: Any, part: str) -> Any:
 
 
 def check_part(folder: Path, part: str) -> bool:
-    """Return whether a spec's mark means images; raises EncoderError if the model has no such
-    part, or has two and none is named.
+    """Return whether a spec's mark means images; raise EncoderError if the model has no such part,
+    or has two and none is named.
     """
     config = read_config(folder)
     parts = parts_of(config)
@@ -373,15 +344,13 @@ def count_parameters(model: Any) -> int:
 
 def check_weights(folder: Path, config: Any, first: Path, tensors: Mapping[str, Tensor]) -> None:
     """Raise EncoderError if the weights, of which this is the first file, are not those of the
-    config's model: of other shapes, too few, quantized, or more in a layer or module that is read.
-    Takes no memory, and reads no weights.
+    config's model: of other shapes, too few, or more in a layer or module that is read.
     """
     model, report = _load_weights(
         first, config, device_map={"": "meta"}, ignore_mismatched_sizes=True
     )
     own = [f".{name}" for name, _ in model.named_parameters()]
-    plain = getattr(config, "quantization_config", None) is None
-    odd = [name for name, one in tensors.items() if plain and one.dtype not in FLOATS.values()]
+    odd = [name for name, one in tensors.items() if one.dtype not in FLOATS.values()]
     wrong = {
         "has other shapes than config.json says of": [n for n, *_ in report["mismatched_keys"]],
         f"holds integers or float8, and not how to read them ({PLAIN}), of": [
@@ -404,8 +373,8 @@ def check_weights(folder: Path, config: Any, first: Path, tensors: Mapping[str, 
 
 
 def unread_parts(tensors: Mapping[str, Tensor], unread: Collection[str]) -> list[str]:
-    """Return the tensors that are not read of modules, or lists of layers, that are; but for
-    buffers, of which the masks of GPT-2's kind are 1 × 1 × length × length. Further heads pass.
+    """Return the tensors that are not read of modules, or lists of layers, that are, but for
+    buffers (the masks of GPT-2's kind are 1 × 1 × length × length).
     """
     read = tensors.keys() - set(unread)
     modules = {name.rpartition(".")[0] for name in read} - {""}
@@ -434,11 +403,9 @@ def stored_type(tensors: Mapping[str, Tensor]) -> torch.dtype:
 
 
 def place(size: int, device: torch.device) -> dict[str, Any]:
-    """Return transformers' arguments that put weights of so many bytes on a device.
-
-    They are none if all fit there; else accelerate spreads the layers over the GPUs (if `device` is
-    one), then the memory, then a temporary folder, and moves each to where it computes when its
-    turn comes. Raises EncoderError if there is no room for all that either.
+    """Return transformers' arguments that put weights of so many bytes on a device: none if all
+    fit; else accelerate spreads the layers over the GPUs (if `device` is one), the memory and a
+    temporary folder. Raise EncoderError if there is no room for all that either.
     """
     if size <= SPARE * free_on(device):
         return {}
@@ -446,7 +413,6 @@ def place(size: int, device: torch.device) -> dict[str, Any]:
     if device.type == "cuda":
         every = [torch.device("cuda", index) for index in range(torch.cuda.device_count())]
         room |= {each.index: int(SPARE * free_on(each)) for each in every}
-    spilled = make_spill_folder()  # first, as what it removes makes room
     memory, folder = sum(room.values()), tempfile.gettempdir()
     disk = shutil.disk_usage(folder).free
     if size > memory + SPARE * disk:
@@ -455,7 +421,9 @@ def place(size: int, device: torch.device) -> dict[str, Any]:
             f" memory and {size_text(disk)} on the disk of {folder} that are free; free some, set"
             " TMPDIR to a larger disk, or choose a smaller model or --precision bf16"
         )
-    return {"device_map": "auto", "max_memory": room, "offload_folder": str(spilled)}
+    spilled = tempfile.mkdtemp(prefix="platoscope-weights-")
+    endings.callback(shutil.rmtree, spilled, ignore_errors=True)
+    return {"device_map": "auto", "max_memory": room, "offload_folder": spilled}
 
 
 def free_on(device: torch.device) -> int:
@@ -465,9 +433,7 @@ def free_on(device: torch.device) -> int:
 
 
 def is_causal(config: Any) -> bool:
-    """Return whether the weights predict the next token: only then do they give a text's code
-    length. So do those that write text of images.
-    """
+    """Return whether the weights predict the next token."""
     if config.is_encoder_decoder or config.get_text_config(decoder=True).is_encoder_decoder:
         return False
     seeing = MODEL_FOR_MULTIMODAL_LM_MAPPING.get(type(config), None)
@@ -478,7 +444,6 @@ def is_causal(config: Any) -> bool:
 
 
 def _load_weights(first: Path, config: Any, **how: Any) -> tuple[Any, dict[str, Any]]:
-    """Load the weights of which this is the first file; return what was missing or did not fit."""
     with quiet():
         loaded: tuple[Any, dict[str, Any]] = class_of(config).from_pretrained(
             first.parent,
@@ -494,7 +459,7 @@ def _load_weights(first: Path, config: Any, **how: Any) -> tuple[Any, dict[str, 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep the loading report and bar off the terminal; what matters in it is checked."""
+    """Keep the loading report and bar off the terminal."""
     level, bars = transformers_log.get_verbosity(), transformers_log.is_progress_bar_enabled()
     transformers_log.set_verbosity_error()
     transformers_log.disable_progress_bar()
@@ -508,10 +473,10 @@ def quiet() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Sentences:
-    """How a folder reads texts. folder: of the transformers model. pooling, longest (tokens): None
-    if it does not say. lower: whether texts become lower-case. prompt: precedes each. steps:
-    folders of linear layers over the pooled vector in order, "" for unit length. unread: what it
-    asks for that cannot be done here, in words.
+    """How a folder of sentence-transformers reads texts. folder: of the transformers model.
+    pooling, longest (tokens): None if it does not say. lower: whether texts become lower-case.
+    prompt: precedes each. unread: what it asks for that cannot be done here, in words. That it
+    scales vectors to length 1 changes no similarity and is left out.
     """
 
     folder: Path
@@ -519,17 +484,12 @@ class Sentences:
     longest: int | None = None
     lower: bool = False
     prompt: str = ""
-    steps: tuple[str, ...] = ()
     unread: str = ""
-
-    @property
-    def files(self) -> list[Path]:
-        return [_weights_of(Path(step)) for step in self.steps if step]
 
 
 def read_sentences(root: Path) -> Sentences:
-    """Return how a folder reads texts by its modules.json; the folder alone if it has none. Raises
-    EncoderError for one that cannot be read.
+    """Return how a folder reads texts by its modules.json; the folder alone if it has none. Raise
+    EncoderError.
     """
     if not (root / MODULES).exists():
         return Sentences(root)
@@ -548,30 +508,9 @@ def read_sentences(root: Path) -> Sentences:
     for kind, place in modules[1:]:
         if kind == "Pooling":
             said = _with_pooling(said, read_json(root / place / "config.json"))
-        elif kind == "Normalize":
-            said = replace(said, steps=(*said.steps, ""))
-        elif kind == "Dense" and _activation(root / place) in ACTIVATIONS:
-            said = replace(said, steps=(*said.steps, str(root / place)))
-        elif kind != "Dropout":
+        elif kind not in ("Normalize", "Dropout"):
             said = replace(said, unread=f"a module {kind}")
     return said
-
-
-def finish(said: Sentences) -> Callable[[Vectors], Vectors]:
-    layers = [_linear(Path(step)) if step else F.normalize for step in said.steps]
-
-    def finished(vectors: Vectors) -> Vectors:
-        for layer in layers:
-            vectors = layer(vectors)
-        return vectors
-
-    return finished
-
-
-def width_after(said: Sentences, width: int) -> int:
-    for step in filter(None, said.steps):
-        width = int(read_json(Path(step) / "config.json").get("out_features") or width)
-    return width
 
 
 def _modules(root: Path) -> list[tuple[str, str]]:
@@ -602,29 +541,3 @@ def _with_pooling(said: Sentences, config: dict[str, Any]) -> Sentences:
     elif said.prompt and config.get("include_prompt") is False:
         unread = "pooling without its prompt"
     return replace(said, pooling=MODES.get(names[0]) if names else None, unread=unread)
-
-
-def _activation(folder: Path) -> str:
-    return str(read_json(folder / "config.json").get("activation_function")).rpartition(".")[2]
-
-
-def _weights_of(folder: Path) -> Path:
-    return folder / (SINGLE if (folder / SINGLE).exists() else PICKLED)
-
-
-def _linear(folder: Path) -> Callable[[Vectors], Vectors]:
-    path = _weights_of(folder)
-    state = (
-        read_weights(path)
-        if path.suffix != ".bin"
-        else load_torch(UserFile(path, "whole weights", EncoderError))
-    )
-    try:
-        weight = state["linear.weight"].float()
-        bias = state["linear.bias"].float() if "linear.bias" in state else None
-    except (KeyError, TypeError, AttributeError) as error:
-        raise EncoderError(
-            f"{path} holds no linear.weight; expected a Dense module of sentence-transformers"
-        ) from error
-    activate = ACTIVATIONS[_activation(folder)]
-    return lambda vectors: activate(F.linear(vectors, weight, bias))

@@ -1,12 +1,9 @@
 """How a language model is read: a hidden state at a time, and the logits of the tokens that count.
 
-`output_hidden_states` keeps (layers × tokens × width) of a batch, and the logits of all its tokens
-take more memory than a model whose vocabulary is large. Neither is needed if a model can be taken
-apart: the input of a block is the hidden state before it, and the model's own forward makes logits
-of any last states, with whatever it does around its head: caps, scales, biases. Whether that holds
-to the last bit is shown on a few tokens when the model is opened; one that is built in another way
-is run whole. The same tokens show whether a model may be given padded texts, and whether one that
-is named causal is.
+All hidden states of a batch and the logits of all its tokens take much memory. Neither is needed if
+the input of each block is the hidden state before it, and if the model's own forward makes logits
+of any last states. Whether that holds to the last bit is tested on a few tokens when the model is
+opened, as is whether it may read padded texts and is causal; any other model is run whole.
 """
 
 from __future__ import annotations
@@ -34,6 +31,8 @@ Tokens = Int[Tensor, "batch length"]
 Places = Int[Tensor, "places"]
 Scores = Callable[[Places, Places], Float[Tensor, "places vocabulary"]]  # at texts and positions
 TOGETHER = 512  # tokens that are coded at a time: 0.5 GB of logits of a vocabulary of 256,000
+# whose first state is that after the first block, and whose last is normalized
+LATE = ("mamba", "mamba2", "falcon_mamba", "rwkv")
 READ = "expected an encoder of text or a causal model"
 _PROBED, _LONGER = 4, 12  # tokens that show how a model is built, alone and with others behind them
 _SAME = 1e-4  # relative difference of states that are equal but for rounding
@@ -46,10 +45,8 @@ Together = Literal["padded", "equal", "single"]
 @dataclass(frozen=True)
 class Readout:
     """A model and how it is read. states: their number, the embedding included. blocks: modules
-    whose inputs are all states but the last; none if the model is run whole. form: of what its
-    body returns. is_causal: whether it predicts the next token from those before it alone.
-    has_embedding: whether the first state is that before all blocks (of Mamba and RWKV it is that
-    behind the first, and the last two are one before and after the last norm).
+    whose inputs are all states but the last; none if the model is run whole. form: the type that
+    its body returns.
     """
 
     model: Any
@@ -58,12 +55,12 @@ class Readout:
     form: type[Any] = object
     is_causal: bool = False
     together: Together = "padded"
-    has_embedding: bool = True
 
     @property
     def layers(self) -> tuple[str, ...]:
-        first, last = (["embedding"], []) if self.has_embedding else ([], ["last norm"])
-        return (*first, *(f"block {i}" for i in range(1, self.states)), *last)
+        blocks = [f"block {i}" for i in range(1, self.states)]
+        is_late = self.model.config.model_type in LATE
+        return (*blocks, "last norm") if is_late else ("embedding", *blocks)
 
     def logits(self, last: Float[Tensor, "batch length width"]) -> Float[Tensor, "batch length _"]:
         """Return the logits that a model with blocks makes of its last states."""
@@ -88,16 +85,12 @@ def _bodies(model: Any) -> list[Any]:
 
 @torch.inference_mode()
 def find_readout(model: Any, device: torch.device) -> Readout:
-    """Return how a model that computes on a device can be read; raises EncoderError for one that
+    """Return how a model that computes on a device can be read; raise EncoderError for one that
     takes no texts alone.
     """
     kind = str(model.dtype).removeprefix("torch.")
     advice = READ if kind == "float32" else f"{READ} that computes in {kind}; or --precision fp32"
     with refusing(f"{type(model).__name__} takes no texts alone", advice), quiet():
-        if hasattr(body := model.base_model, "set_attention_type"):
-            # as each batch's own length asks: the first short one would change BigBird for good
-            asked = body.attention_type
-            body.register_forward_pre_hook(lambda module, _: module.set_attention_type(asked))
         vocabulary = model.get_input_embeddings().weight.shape[0]
         longer = torch.arange(1, _LONGER + 1, device=device)[None] * max(1, vocabulary // 13)
         longer %= vocabulary
@@ -123,16 +116,7 @@ def find_readout(model: Any, device: torch.device) -> Readout:
             if _reads_like(apart, ids, mask, states, getattr(whole, "logits", None)):
                 readout = apart
                 break
-            if len(states) > 2 and _begins_later(apart, ids, mask, states):
-                readout = replace(readout, has_embedding=False)
         return _probe(readout, longer, states)
-
-
-def _begins_later(readout: Readout, ids: Tokens, mask: Tokens, states: Sequence[State]) -> bool:
-    seen = list[State]()
-    with _watching(readout.blocks, seen.append):
-        readout.model(input_ids=ids, attention_mask=mask)
-    return len(seen) > 1 and seen[1].equal(states[0]) and not seen[0].equal(states[0])
 
 
 def _probe(readout: Readout, longer: Tokens, alone: Sequence[State]) -> Readout:
@@ -163,8 +147,7 @@ def _probe(readout: Readout, longer: Tokens, alone: Sequence[State]) -> Readout:
     )
     alike = _difference(first, alone) <= max(rounding, 4 * in_pair)
     fits = alike and _difference(first, second) <= _SAME
-    padded = fits and not hasattr(readout.model.base_model, "set_attention_type")
-    return replace(readout, together="padded" if padded else "equal")
+    return replace(readout, together="padded" if fits else "equal")
 
 
 def _difference(states: Sequence[State], others: Sequence[State]) -> float:
@@ -199,7 +182,7 @@ def count_bits(
     scores: Scores, tokens: Sequence[Sequence[int]], coded: Sequence[Sequence[int]]
 ) -> Float64[np.ndarray, "texts"]:
     """Return −Σ log₂ p(token | those before it) over the places of each text that are coded, NaN
-    for a text that has none.
+    for none.
     """
     bits = np.array([0.0 if len(places) else np.nan for places in coded])
     costly = [

@@ -152,7 +152,7 @@ def _finish(addition: Addition, preview: Preview | None) -> None:
         name = pick_option(OPTIONS["name"], Look(start=own))
     with right:
         title = tidy(pick_option(OPTIONS["title"], Look(start="", example=own)))
-    seen = bool(preview and preview.is_whole and not preview.unread)
+    seen = bool(preview and not preview.unread)
     is_sound = seen and not (preview and preview.problems)
     skips = not is_sound and pick_option(OPTIONS["skip_broken"])
     addition = replace(addition, name=name, title=title, skip_broken=skips)
@@ -252,15 +252,14 @@ def _extent(preview: Preview) -> str:
     images = counted(preview.images, "image", "images") if preview.images else ""
     levels = f" Caption levels: {', '.join(preview.levels)}." if len(preview.levels) > 1 else ""
     factors = f" Factors: {', '.join(preview.factors)}." if preview.factors else ""
-    if preview.is_whole and not preview.unread:
-        both = " and ".join(filter(None, (rows, images)))
+    both = " and ".join(filter(None, (rows, images)))
+    if not preview.unread:
         return f"Looked at {both}: all there is.{levels}{factors}"
-    seen = rows if preview.is_whole else f"the first {rows}"
-    seen = f"{seen}, with {images}" if images else seen
-    if preview.unread:
-        opened = counted(preview.images - preview.unread, "was", "were")
-        seen = f"{seen}, of which {opened} opened within {LIMITS.seconds:g} s"
-    return f"Looked at {seen}; the job checks everything.{levels}{factors}"
+    opened = counted(preview.images - preview.unread, "was", "were")
+    return (
+        f"Looked at {both}, of which {opened} opened within {LIMITS.seconds:g} s; the job checks"
+        f" everything.{levels}{factors}"
+    )
 
 
 def _draw_problems(preview: Preview) -> None:

@@ -17,7 +17,7 @@ import streamlit as st
 from core.cave.demo import shipped_specs
 from core.competence.scores import published_models
 from core.embedding.features import check_ready
-from core.embedding.history import Measured, measured, room_for, seconds_for
+from core.embedding.history import room_for
 from core.encoders.arrays import ENDINGS
 from core.encoders.catalog import spec_of_folder
 from core.encoders.measured import read_content
@@ -25,9 +25,9 @@ from core.encoders.outlines import Outline, outline
 from core.encoders.requests import EmbedRequest, ImportRequest, Pooling, Prompt
 from core.encoders.zoo import name_of, read_zoo
 from core.errors import FeatureError, InputError, PlatoscopeError
-from core.figures.numbers import count_text, counted, time_text
+from core.figures.numbers import count_text, counted
 from core.machine.memory import size_text
-from core.modalities import LANGUAGE, VISION, check_modality
+from core.modalities import VISION, check_modality
 from core.questions.words import to_words
 from core.settings import choose_device, store_path
 from core.stimuli.dataset import DatasetCard
@@ -249,37 +249,27 @@ def _show_costs(at: Place, request: EmbedRequest) -> list[str]:
         except PlatoscopeError as error:
             refused.append(f"{error}.")
     try:
-        device = str(choose_device(request.device))
+        choose_device(request.device)
     except PlatoscopeError as error:
         return [*refused, f"{error}."]
     if outlines:
-        rows = [_cost(at, request, spec, outline, device) for spec, outline in outlines.items()]
+        rows = [_cost(at, request, spec, outline) for spec, outline in outlines.items()]
         st.dataframe(pd.DataFrame(rows), hide_index=True)
-        where = "the CPU" if device == "cpu" else device
-        time = f"Time: estimated from similar models on {where} that this store has embedded."
         reasons = dict.fromkeys(outline.download.why for outline in outlines.values())
-        st.caption(frame.plain(" ".join([ROOM, time, DASH, *filter(None, reasons)])))
+        st.caption(frame.plain(" ".join([ROOM, DASH, *filter(None, reasons)])))
     return refused
 
 
-def _cost(
-    at: Place, request: EmbedRequest, spec: str, outline: Outline, device: str | None
-) -> dict[str, str]:
-    modality, times = VISION.name, 1
-    if spec.startswith("hf:") and not outline.sees:
-        modality, times = LANGUAGE.name, max(1, len(request.caption_level))
-    size, download, seconds = queries.card(at).size, outline.download.size, None
-    room = room_for(outline.widths, size)
-    if device:
-        history = _measured(at)
-        seconds = seconds_for(outline.parameters, size, history, modality=modality, device=device)
+def _cost(at: Place, request: EmbedRequest, spec: str, outline: Outline) -> dict[str, str]:
+    is_language = spec.startswith("hf:") and not outline.sees
+    times = max(1, len(request.caption_level)) if is_language else 1
+    room, download = room_for(outline.widths, queries.card(at).size), outline.download.size
     return {
         "model": spec,
         "parameters": count_text(outline.parameters),
         "layers": str(len(outline.widths) or "—"),
         "download": "none" if download == 0 else size_text(download),
         "in the store": size_text(None if room is None else room * times),
-        "time": time_text(None if seconds is None else seconds * times),
     }
 
 
@@ -297,14 +287,6 @@ def _complete(spec: str, outline: Outline) -> Outline:
     row = rows.iloc[0]
     widths = (int(row["width"]),) * (1 + int(row["depth"]))
     return replace(outline, parameters=int(row["parameters"]), widths=widths)
-
-
-@st.cache_data(max_entries=8, show_spinner=False)
-def _measured(at: Place) -> list[Measured]:
-    """Return what all embeddings of the store have taken."""
-    store = Store(at.root)
-    cards = store.datasets()
-    return [one for card in cards for one in measured(store.embeddings(card.name), card.size)]
 
 
 def _draw_import(at: Place) -> None:
