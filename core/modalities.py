@@ -24,13 +24,10 @@ Grouping = Literal["objective", "family", "size", "own"]
 class Modality:
     """A kind of model.
 
-    name: in the store and on the command line. title, plural: for people. symbol: Plotly's marker.
-    reads: what its encoders read of a stimulus, None where features can only be imported. grouping:
-    which models share a hue: those of one objective, of one family, or none (each has its own).
-    codes_text: whether its models may code captions, so that they have bits per byte. is_reality:
-    known factors rather than a model. is_measured: brains and people, which were not trained: they
-    are compared with where they are named, and compete with no model. example: the spec of a usual
-    model, for hints.
+    symbol: Plotly's marker. reads: what its encoders read of a stimulus, None if features can only
+    be imported. grouping: which models share a hue. codes_text: whether its models may have bits
+    per byte. is_reality: known factors rather than a model. is_measured: brains and people, which
+    compete with no model. example: the spec of a usual model, for hints.
     """
 
     name: str
@@ -88,7 +85,7 @@ CLOSE = 0.8  # of two spellings, from 0 to 1, so that the one is taken for a sli
 
 
 def find_modality(name: str) -> Modality:
-    """Return a modality by its name: its record, or where there is none, what its name says."""
+    """Return a modality by its name: its record, or if it has none, what its name says."""
     return MODALITIES.get(name) or _named(name)
 
 

@@ -27,11 +27,10 @@ LEVELS = ("20", "5", "10", "40")  # about that many words; the default first
 class Density:
     """How much a caption says.
 
-    words: least and most words. aim: range of the length up to which relations and details are
-    added. things: most things named. related: probability that two neighbors in a list are bound by
-    a relation. again: whether a thing is named a second time. details: what is said of a thing, in
-    this order; those of one list in any order. frames: sentences whose slots take wordings; each
-    is as likely.
+    words: least and most. aim: length up to which relations and details are added. things: most
+    things named. related: probability of a relation between two neighbors in a list. again: whether
+    a thing is named twice. details: what is said of a thing, in this order. frames: sentences,
+    equally likely.
     """
 
     words: tuple[int, int]

@@ -1,17 +1,9 @@
-"""The embedded demo: the Cave, reality itself, a simulated cortex that sees it, and every model
-trained in it; finished language models at all four densities. What the pages ask first is answered
-beforehand.
+"""The demo: reality, a simulated cortex, every model trained in the Cave, and the first answers.
 
-What is there already is not made again, and finding that out costs no import of torch: a second
-start is quick. While a build is under way, a note in the store says how far it is.
-
-The answers ship with the project, so that a fresh clone opens on the finished dashboard:
-
-    make answers        builds the demo from nothing and copies its answers
-
-`data/demo.tar.xz` holds the results as a store does, except the lists of neighbors, and what each
-embedding will say of itself. Installed into a store, they are checked like any other answer: one
-that no longer follows from the weights, the metrics or the questions is computed again.
+What a store has is not made again, and finding that out imports no torch. While a build runs, a
+note in the store says how far it is. `data/demo.tar.xz` holds the answers, made by `make answers`;
+installed into a store, one that no longer follows from the weights or the questions is computed
+again.
 """
 
 from __future__ import annotations
@@ -61,7 +53,7 @@ if TYPE_CHECKING:
 
 DATASET = "cave"
 NOTE = "demo.json"  # in the store, next to its lock
-PLACE = "{ROOT}"  # stands for the folder of the project in paths
+PLACE = "{ROOT}"  # replaces the folder of the project in paths
 PATIENCE = 60.0  # seconds to wait for another process that writes the same file
 _PATCHES = PATCHES.replace("#", "-")
 EMBEDDING = "models embedded"
@@ -161,7 +153,7 @@ def _add(
 def missing_values(store: Path) -> list[str]:
     """Return the models whose competence the demo lacks by the present tasks.
 
-    One seed of a recipe stands for all, and what varies in its tasks, weight decay or width is
+    One seed of a recipe represents all, and what varies in its tasks, weight decay or width is
     compared by these. Learners with and without transfer are compared seed by seed.
     """
     from core.questions.benefits import learners

@@ -1,9 +1,7 @@
-"""Events Z: what is the case in the Cave, before any camera or language sees it.
+"""Events Z: the state of the Cave that images, captions and melodies describe.
 
-An event is a scene, a time of day, a weather and one to four objects with kind, hue, size, place
-and facing. Kinds depend on the scene, hues on the kind along the hue circle, weather on the scene,
-so that things co-occur as in a world. Everything here is a pure function of (seed, split, index);
-no event of another split shares its signature with a test event.
+Kinds depend on the scene, hues on the kind, weather on the scene, so that things co-occur. All is a
+pure function of (seed, split, index); no training event has the signature of a test event.
 """
 
 from __future__ import annotations
@@ -145,11 +143,9 @@ def color_law(kind: str) -> Float64[np.ndarray, " colors"]:
 def reality(event: Event) -> Float64[np.ndarray, "146"]:
     """Return Z as a vector: the representation that a model of the world itself would have.
 
-    Blocks: one-hot scene, time and weather (unit length each); per kind the number of its things;
-    per kind the sum over its things of (cos hue, sin hue) and of the two facings, then x, depth and
-    size centered to [-1, 1], each at half weight; last the one-hot count, at half weight. A cosine
-    between two events is thus large when the same kinds in the same colors stand at the same places
-    of the same scene.
+    Blocks: one-hot scene, time and weather; per kind the number of its things and the sums of (cos
+    hue, sin hue), and at half weight of x, depth and size in [-1, 1] and of the two facings; last
+    the one-hot count at half weight.
     """
     case = (event.scene, SCENES), (event.time, TIMES), (event.weather, WEATHERS)
     place = [float(value == each) for value, values in case for each in values]

@@ -1,15 +1,11 @@
 """Exams for language models: a text about a held-out event, and four endings of which one is true.
 
-In binding and companions the four endings of an item return as those of three more items, in each
-of which another is right; counting asks for each number as often. So no ending is likelier right
-than another to who has not read the context. Texts are worded as the grammar words its captions.
+In binding and companions four items share their endings, each right once; counting asks for each
+number equally often. So no ending is likelier without the context.
 
-    binding     Three things with colors, not always their own; then, in other words, which has
-                which. Wrong: they change places.
-    companions  A thing in its scene, left or right of another: of which? Wrong: what belongs to
-                other scenes.
-    counting    All things of an event, several of a kind together; then how many there are. Wrong:
-                the other numbers.
+    binding     three things with colors, not always their own; then which has which
+    companions  a thing in its scene, left or right of another: of which?
+    counting    all things of an event; then how many there are
 """
 
 from __future__ import annotations

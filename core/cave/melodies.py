@@ -1,12 +1,9 @@
 """How an event sounds: a short melody in which no single note gives anything away.
 
-The scene is the scale of the opening and the close, the time of day the usual length of notes, the
-weather what fills the gaps. Things are heard from left to right: the kind is the contour of four
-notes, the hue the chroma that they begin on, a semitone for each 30 degrees, the size the octave.
-Far things lose notes, empty places are rests, a thing may go unheard, and which way it faces always
-does. The key is drawn independently of what is the case, as a picture's palette is, and so are
-lengths, fills and wrong notes. As text a melody is `G4:2 A4:1 -:3`, each pitch or rest with its
-length.
+The scene is the scale, the time of day the usual length of notes, the weather what fills the gaps.
+Of a thing, heard from left to right, the kind is the contour, the hue the first chroma (a semitone
+for 30 degrees), the size the octave; far things lose notes. Key, lengths, fills and wrong notes are
+drawn independently. As text a melody is `G4:2 A4:1 -:3`, each pitch or rest with its length.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
-"""Reads captions back: what a text says, whether any event could be so, and how much of an event it
+"""Reads captions: what a text says, whether an event could be so, and how much of an event it
 tells.
 
-A text is a caption if the grammar (core/cave/captions.py) can word it, whatever its length;
-otherwise it has no reading. A caption is impossible if none of its readings is true of any event
-that the world can draw:
-
-    number      more than four things, or other than the number that it states
-    place       no four slots from left to right hold the things where it puts them
-    named again a thing that it has not named, or in another number or color
+A text that the grammar (core/cave/captions.py) cannot word has no reading. A caption is impossible
+if none of its readings is true of any event: because of number (more than four things, or other
+than stated), place (no four slots hold the things as told) or what is named again.
 """
 
 from __future__ import annotations
@@ -302,7 +298,7 @@ def share_told(event: Event, text: str) -> float:
     The facts are scene, time, weather, count, and each different kind, color, size, direction and
     place of its things. A wording that c of the C concepts of a factor share tells 1 − log c / log
     C of the fact; of several, the most telling counts. A fact counts as told wherever its words
-    stand, so that one red thing tells of all red things.
+    are, so that one red thing tells of all red things.
     """
     facts = {
         ("scene", event.scene),

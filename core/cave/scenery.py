@@ -1,9 +1,7 @@
-"""What lies behind the things: skylines that show the scene, marks in the sky that show time and
-weather.
+"""What is behind the things: skylines of the scene, marks of time and weather in the sky.
 
-Everything is a list of (polygon, role) in picture units: x from 0 left to 1 right, y from 0 top to
-1 bottom, reaching beyond the frame so that any viewpoint is filled. Roles name colors of the
-palette; no role depends on what is the case.
+Lists of (polygon, role) in picture units, x from 0 left to 1 right and y from 0 top to 1 bottom,
+reaching beyond the frame. Roles name colors of the palette.
 """
 
 from __future__ import annotations

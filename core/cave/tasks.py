@@ -1,13 +1,9 @@
 """What is asked about events: nineteen tasks by which frozen features are probed, and the factors
 that supervised models learn.
 
-The tasks are in the three groups of VTAB. Natural: what is there, also in drawing styles outside
-the training. Specialized: surface, weather, time, light. Structured: how many, where, how far, how
-large, which way. Most answers are the event's; texture, light, tilt and horizon are of how it is
-seen.
-
-Source: the groups and their sizes (7, 4, 8) are those of the Visual Task Adaptation Benchmark (Zhai
-et al. 2019).
+The groups and their sizes (7 natural, 4 specialized, 8 structured) are those of the Visual Task
+Adaptation Benchmark (Zhai et al. 2019). Texture, light, tilt and horizon are of the picture, all
+others of the event.
 """
 
 from __future__ import annotations
@@ -42,7 +38,7 @@ SPLIT = "probe"  # no model is trained on these events, though on some of the sa
 # pictures of each style: the first events of the stream
 SAMPLES = {"plain": 2_400, "lines": 1_200, "duotone": 1_200, "relief": 1_200}
 SIDE = 48  # pixels, as the Cave's models see them; others bring them to their own size
-_DRAWN = 96  # pixels when a style is laid over a picture, whose outlines want some room
+_DRAWN = 96  # pixels when a style is laid over a picture, whose outlines need some space
 _CHUNK = 100  # events that a worker draws at a time
 
 _INKS = (24, 28, 64), (178, 84, 96), (250, 240, 214)  # dark, middle and light of a two-color print

@@ -1,7 +1,5 @@
-"""A figure under construction, as plain dictionaries of traces and layout.
-
-Built object by object, Plotly checks every value and copies every trace, which takes most of the
-time of a redraw. Here nothing is checked: the tests let Plotly check every figure that they draw.
+"""A figure under construction, as plain dictionaries of traces and layout, which Plotly does not
+check: that takes most of the time of a redraw. Tests let Plotly check every figure.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ RING: Tree = {"symbol": "circle-open", "line": {"width": 2}}  # of the chosen al
 class Drawing:
     """Traces and layout, with the methods of a Plotly figure that our figures need.
 
-    A name such as `title_text` stands for `text` within `title`, as in Plotly. row, col: a panel,
+    A name such as `title_text` is `text` within `title`, as in Plotly. row, col: a panel,
     counted from 1; without them axes are those of all panels.
     """
 
@@ -183,7 +181,7 @@ def panels(
     title: str,
     **shape: float | bool | str,
 ) -> Drawing:
-    """Return an empty panel per heading, so many columns side by side.
+    """Return an empty panel per heading, in so many columns.
 
     height: of the whole figure, in pixels. title: names exported files and is read aloud. shape: as
     of plotly's `make_subplots`.

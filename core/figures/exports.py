@@ -1,8 +1,8 @@
 """Exports: a figure, its table and its recipe as files. The browser makes SVG and PNG from the
 chart on the screen.
 
-A file depends on its arguments alone. The recipe stands inside the HTML and in a JSON file of its
-own; CSV and Parquet hold the table and nothing else.
+A file depends on its arguments alone. The recipe is in the HTML and in a JSON file of its own;
+CSV and Parquet hold the table and nothing else.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from core.recipe import Recipe
 # apostrophe is the guard itself.
 _GUARDED = tuple("=+-@\t\r\n＝＋－＠'")
 
-# Nothing may be fetched, whatever a caption says; plotly.js compiles its WebGL shaders at run time,
-# hence unsafe-eval
+# Nothing may be fetched, even if a caption asks for it. plotly.js compiles its WebGL shaders at run
+# time, hence unsafe-eval
 _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline';"
     " img-src data: blob:"

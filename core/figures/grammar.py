@@ -170,11 +170,11 @@ class Symbols:
 class Axis:
     """What an axis measures.
 
-    ticks: numbers, texts by number, or "data": the values themselves. names: categories rather than
-    numbers: all as they come (True), these in this order, or their names in full. percent: shares
-    read 20%; signed: +20%. zero: begins there. range: its ends, as numbers or places of categories
-    from 0. whole: no ticks between whole numbers. equal: has the scale of the x axis. bare: neither
-    ticks nor grid. top: slanted names above the panel.
+    ticks: numbers, texts by number, or "data": the values themselves. names: categories: all as
+    they come (True), these in this order, or with their names. percent: 20%; signed: +20%. zero:
+    begins there. range: its ends, as numbers or places of categories from 0. whole: no ticks
+    between whole numbers. equal: has the scale of the x axis. bare: neither ticks nor grid. top:
+    slanted names above the panel.
     """
 
     title: str = ""
@@ -278,11 +278,9 @@ class Axis:
 class Facet:
     """A panel for each value of a column.
 
-    names: of the panels in their order; values without one are left out. head: a template over the
-    panel's first row, by default its bold name; note: small below it. Either may be a function of
-    the panel's rows that returns finished text. columns: most side by side; one on a phone. share:
-    the axes that all panels have in common, "", "x", "y" or "xy"; an axis that is given by panel is
-    shared by none.
+    names: of the panels in their order; other values are left out. head, note: templates over the
+    panel's first row, or functions of its rows that return finished text. columns: most next to
+    each other; one on a phone. share: the axes that all panels have in common.
     """
 
     column: str
@@ -334,7 +332,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Panel:
-    """What a mark draws into: the color mode, its axes, and where categories stand on them."""
+    """What a mark draws into: the color mode, its axes, and the places of categories on them."""
 
     mode: Mode
     narrow: bool
@@ -429,7 +427,7 @@ class Dots(Mark):
     modality's. low, high and left, right: ends of intervals up and across. label: a template at
     the dot's `side`. join: a column whose equal rows a thin, faint line joins within a group, in
     the order of x; True joins the whole group by a full one. hollow: in the paper's color. edge: a
-    column of groups that color the edge. dodge: how far groups stand apart between two categories.
+    column of groups that color the edge. dodge: the distance of groups between two categories.
     desk: no labels on a phone.
     """
 
@@ -667,7 +665,7 @@ class Heat(Mark):
     """A cell per row in the color of z.
 
     z: a column, or a `Scale`. label: a template printed in the cells if they are few. mirrored:
-    each row stands for both orders of x and y.
+    each row counts for both orders of x and y.
     """
 
     x: str
@@ -755,10 +753,9 @@ class Plot:
     """A figure as a specification; see the module.
 
     title: names exported files and is read aloud. x, y: an axis, or one for each panel by its
-    value. empty: a template over the table's first row that says why nothing is drawn. height: of a
-    row of panels, in pixels; row: of a category of the y axis, instead. head: over a figure without
-    facets, as of `Facet`. bars: how those of several groups stand. note: what else the legend of a
-    printed figure says.
+    value. empty: a template over the table's first row: why nothing is drawn. height: of a row of
+    panels; row: of a category of the y axis, instead. head: without facets, as of `Facet`. note:
+    more for the legend of a printed figure.
     """
 
     title: str
@@ -963,7 +960,7 @@ class _Drawn:
         for name, axis, places in axes:
             values = pd.Series(self._values(key, name))
             look = axis.look(values, places, upright=name == "y")
-            labeled = any(  # texts at the ends of bars need room
+            labeled = any(  # texts at the ends of bars need space
                 isinstance(mark, Bars) and mark.label and mark.lying == (name == "x")
                 for mark, _ in self.parts[key]
             )

@@ -2,7 +2,7 @@
 families, the same in the light and the dark theme.
 
 Within a dataset groups take shades in the order in which they came, so that a further model changes
-no color; beyond the shades the marks change, too. Shades stand out from both papers (contrast 3).
+no color; beyond the shades the marks change, too. Shades have contrast 3 or more with both papers.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 legend as text, and as PDF or PNG.
 
 Figures are laid out for 13 px of text. Printed, these are 8 pt, so that a column is as wide as a
-phone; there, panels that stood side by side stand one below the other.
+phone; there, panels that were next to each other are one below the other.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def to_print(figure: go.Figure, *, width: int, transparent: bool = False) -> go.
     """Return a copy of a figure for paper, `width` millimeters wide.
 
     Dark colors become those of the light theme, and its paper white, or transparent. Dots stay
-    vectors, however many they are. At ONE_COLUMN panels stand one below the other, or
-    many in two columns.
+    vectors, however many they are. At ONE_COLUMN panels are one below the other, or many in two
+    columns.
     """
     text = figure.to_json().replace('"scattergl"', '"scatter"')
     dark = figure.layout.template.layout.paper_bgcolor == INK["dark"].paper
@@ -67,7 +67,9 @@ def _on_paper(color: str, *, dark: bool) -> str:
     rgb, alpha = _parts(color)
     rgb = _lightened(rgb) if dark else rgb
     rgb = _rgb(WHITE) if rgb == _rgb(INK["light"].paper) else rgb
-    return f"rgba({','.join(map(str, rgb))},{alpha})" if alpha else _hex(rgb)
+    if alpha:
+        return f"rgba({','.join(map(str, rgb))},{alpha})"
+    return "#" + "".join(f"{part:02X}" for part in rgb)
 
 
 def _parts(color: str) -> tuple[RGB, str]:
@@ -81,10 +83,6 @@ def _rgb(color: str) -> RGB:
     return tuple(int(color[place : place + 2], 16) for place in (1, 3, 5))
 
 
-def _hex(rgb: RGB) -> str:
-    return "#" + "".join(f"{part:02X}" for part in rgb)
-
-
 def _lightened(rgb: RGB) -> RGB:
     if rgb in _LIGHT:
         return _LIGHT[rgb]
@@ -96,24 +94,16 @@ def _distance(one: RGB, other: RGB) -> int:
     return sum(abs(a - b) for a, b in zip(one, other, strict=True))
 
 
-def _light_inks() -> dict[RGB, RGB]:
-    light, dark = INK["light"], INK["dark"]
-    names = ("paper", "text", "soft", "grid", "chance", "ember")
-    pairs = [(getattr(light, name), getattr(dark, name)) for name in names]
-    return {_rgb(there): _rgb(here) for here, there in pairs}
-
-
-def _light_scale() -> dict[RGB, RGB]:
-    steps = [step / 255 for step in range(256)]
-    light, dark = (
-        [_parts(color)[0] for color in sample_colorscale(list(INK[mode].scale), steps)]
-        for mode in ("light", "dark")
-    )
-    return dict(zip(dark, light, strict=True))
-
-
-_LIGHT: Mapping[RGB, RGB] = _light_inks()  # by the dark color
-_SCALE: Mapping[RGB, RGB] = _light_scale()
+_STEPS = [step / 255 for step in range(256)]
+_DARK_SCALE, _LIGHT_SCALE = (
+    [_parts(color)[0] for color in sample_colorscale(list(INK[mode].scale), _STEPS)]
+    for mode in ("dark", "light")
+)
+_SCALE: Mapping[RGB, RGB] = dict(zip(_DARK_SCALE, _LIGHT_SCALE, strict=True))  # by the dark color
+_LIGHT: Mapping[RGB, RGB] = {
+    _rgb(getattr(INK["dark"], name)): _rgb(getattr(INK["light"], name))
+    for name in ("paper", "text", "soft", "grid", "chance", "ember")
+}
 
 
 @dataclass(frozen=True)
@@ -140,12 +130,12 @@ def _stack(figure: go.Figure) -> None:
     rows = -(-len(panels) // columns)
     after = rows * (tall + _ROOM) - _ROOM
     owners = [_headings(figure, panel, panels) for panel in panels]
+    wide = (1 - (columns - 1) * _GAP) / columns
     for place, (panel, headings) in enumerate(zip(panels, owners, strict=True)):
         row, column = divmod(place, columns)
         top = 1 - row * (tall + _ROOM) / after
-        spot = replace(
-            panel, high=top, low=max(0.0, top - tall / after), **_across(column, columns)
-        )
+        left, low = column * (wide + _GAP), max(0.0, top - tall / after)
+        spot = replace(panel, high=top, low=low, left=left, right=left + wide)
         for heading in headings:
             share = (heading.x - panel.left) / (panel.right - panel.left)
             above = (heading.y - panel.high) * before / after
@@ -162,11 +152,6 @@ def _square(figure: go.Figure, pixels: int) -> None:
         figure.update_layout(height=min(figure.layout.height or 450, pixels + _FRAME))
 
 
-def _across(column: int, columns: int) -> dict[str, float]:
-    wide = (1 - (columns - 1) * _GAP) / columns
-    return {"left": column * (wide + _GAP), "right": column * (wide + _GAP) + wide}
-
-
 def _panels(figure: go.Figure) -> list[_Panel]:
     used = {f"xaxis{(trace.xaxis or 'x')[1:]}" for trace in figure.data if hasattr(trace, "xaxis")}
     panels = []
@@ -179,8 +164,8 @@ def _panels(figure: go.Figure) -> list[_Panel]:
 
 def _headings(figure: go.Figure, panel: _Panel, panels: list[_Panel]) -> list[Any]:
     def far(other: _Panel, note: Any) -> float:
-        aside = max(other.left - note.x, note.x - other.right, 0.0)
-        return float(10 * aside + abs(note.y - other.high))
+        across = max(other.left - note.x, note.x - other.right, 0.0)
+        return float(10 * across + abs(note.y - other.high))
 
     return [
         note
@@ -193,7 +178,7 @@ def _headings(figure: go.Figure, panel: _Panel, panels: list[_Panel]) -> list[An
 def _name(panel: _Panel, panels: list[_Panel], *, first: bool, last: bool) -> None:
     """Give the axes of a panel the ticks and titles that they shared with its row and column.
 
-    first: in its row. last: of its column, where the title of the x axis stands, unless the axes
+    first: in its row. last: of its column, where the title of the x axis is, unless the axes
     are several.
     """
     panel.x.update(showticklabels=True)

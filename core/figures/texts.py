@@ -4,10 +4,9 @@
     change {rise:+.3f}, {p:p} || {reason:wrap}         the first alternative that has all its values
     {pairs:pair|pairs} of {models:count} models        1 pair of 41k models
 
-Formats are Python's (`.2f`, `+.3f`, `,`, `.0%`), and `count` (41k), `p` (p = .016) or `p:q`
-(q = .016), `time` (75 s), `small` (10⁻⁹), `title` (a capital first), `words` (no underscores),
-`wrap` or `wrap:24` (lines of about so many characters), and `one|many`. Negative numbers have a
-true minus. A value is missing if it is NaN, None, "" or no column of the table: it reads "—".
+Formats are Python's, `count`, `p` or `p:q`, `time`, `small`, `title` (a capital first), `words` (no
+underscores), `wrap` or `wrap:24`, and `one|many`. A value that is NaN, None, "" or absent reads
+"—".
 """
 
 from __future__ import annotations

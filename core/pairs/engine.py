@@ -1,12 +1,8 @@
 """Engines compare all layers of two models: by kernels, row by row, or as sums over stimuli.
 
-No engine knows a metric: `core.metrics` says which it uses. `PairRows` keeps the upper triangle of
-a symmetric kernel of length 1 alone, entries off the diagonal times √2, so that the inner product
-of two rows is that of the kernels; rounding rows to float32 changes a score by less than 1e-7.
-
-`streamed` engines serve two spaces of more stimuli than a kernel of all pairs allows, by products
-of features alone. Memory is that of a chunk and of d² numbers per space and fold, whatever the
-number of stimuli. A chunk's size changes results by rounding alone.
+`PairRows` keeps the upper triangle of a symmetric kernel of length 1, entries off the diagonal
+times √2, so that the inner product of two rows is that of the kernels. `streamed` engines need no
+matrix of all pairs: memory is that of a chunk and of d² numbers per space and fold.
 """
 
 from __future__ import annotations
@@ -79,8 +75,8 @@ class Engine(Protocol[P]):
         """
 
     def scores(self, x: Prepared[P], y: Prepared[P]) -> Scores:
-        """Compare each layer of x with each layer of y. Threads, tiles and whatever else is
-        compared change no more than the last bits of float64, and of counts nothing. Raises
+        """Compare each layer of x with each layer of y. Threads and tiles change
+        no more than the last bits of float64, and of counts nothing. Raises
         MetricError for other stimuli.
         """
 
@@ -177,7 +173,7 @@ def reorder_basis(basis: Basis, order: Order) -> Basis:
 
 @dataclass(frozen=True)
 class EachPair(Generic[T]):
-    """Layers as whatever `part` makes of one, compared pair by pair; either may refuse."""
+    """Layers as what `part` makes of each, compared pair by pair; either may refuse."""
 
     part: Callable[[Space], T]
     compare: Callable[[T, T], float]

@@ -116,8 +116,8 @@ def add_influences(x, y, k, shares, own, influences):
     """Write every stimulus's term into own, and add to influences[j] what all terms lose without j.
 
     x, y: (n, k + 1) neighbors, most similar first. shares[c]: a term of c neighbors in common.
-    Where one is left out of a list, the next one moves up. `rank` holds, by side, where each
-    stimulus stands in the two lists at hand, k where it is in neither's first k.
+    Where one is left out of a list, the next one moves up. `rank` holds, by side, the rank of each
+    stimulus in both lists, k if it is in neither's first k.
     """
     rank = np.full((2, len(x)), k, np.int64)
     for i in range(len(x)):
@@ -170,7 +170,7 @@ def add_products(near_x, values_x, near_y, values_y, total):
 @no_type_check
 def first_within(order, rows, place, lists, ranks):
     """Write into lists[i, a] the places of the first stimuli in order[a, rows[i]] that have one,
-    and into ranks where they stand.
+    and into ranks their places in the order.
 
     -1 in `place` is none. What an order is too short for stays as it is.
     """
@@ -194,8 +194,8 @@ def centered_within(similar, wide, edges, rows, ranks, values):
     """Write into values[i, a] the similarities at ranks[i, a], less the mean similarity of rows[i]
     to all rows in space a.
 
-    similar[a, i]: falling. wide: the spaces side by side, space a in columns edges[a] to edges[a +
-    1].
+    similar[a, i]: falling. wide: the spaces next to each other, space a in columns edges[a] to
+    edges[a + 1].
     """
     m, layers, k = ranks.shape
     for a in range(layers):

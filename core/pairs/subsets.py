@@ -1,8 +1,5 @@
-"""Scores over many sets of stimuli: what is made ready of all stimuli once is cut down to each set.
-
-A metric over neighbors needs no search in a set: its neighbors are the first of it in the ranking
-of all, and a local kernel's values are similarities that are known. Other metrics are made ready
-again.
+"""Scores over many sets of stimuli: what is prepared once is cut down to each set. Neighbors in a
+set are the first of it in the ranking of all; other metrics are prepared again.
 """
 
 from __future__ import annotations
@@ -113,13 +110,10 @@ def score_sets(
     engine: Engine[P], x: Sequence[Space], y: Sequence[Space], *, k: int = 0
 ) -> SetScores:
     """Return what scores every space of x with every space of y over a set of stimuli, given by its
-    rising indices.
+    rising indices; NaN if the metric refuses it. It may be called from several threads.
 
-    Each score is what the metric gives for these rows of the normalized spaces, NaN if it refuses
-    them; only which of equally similar stimuli are neighbors may differ, and similarities are
-    rounded to float32. It may be called from several threads. x, y: clamped spaces over the same
-    stimuli. k: the metric's neighbors, 0 if it compares none. Raises MetricError for spaces that
-    the metric refuses over all stimuli and, once it is called, for sets of k stimuli or fewer.
+    x, y: clamped spaces over the same stimuli. k: the metric's neighbors, 0 if it has none. Raises
+    MetricError for refused spaces and, once it is called, for sets of k stimuli or fewer.
     """
     score: SetScores
     if len(x[0]) <= LARGEST and isinstance(engine, NeighborLists | CenteredLocal):

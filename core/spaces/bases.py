@@ -1,11 +1,8 @@
 """The directions of a space: centered, orthonormal bases, leading axes, spectra.
 
-No epsilon enters a value. Features are stored to a relative precision eps, so feature j is off by
-at most rⱼ = eps ‖xⱼ‖, and what the space is along an axis v by at most Σⱼ |vⱼ| rⱼ; decomposing it
-in float64 adds max(n, d) · eps₆₄ times the largest size, whatever the axis. A singular direction at
-or below both together is no direction of the space. Rank is decided so, and nowhere else. Each
-direction answers for the features that it is made of: one far from zero, whose rounding is coarse,
-takes no other's direction away.
+Features have a relative precision eps, so the space is off along an axis v by at most Σⱼ |vⱼ| eps
+‖xⱼ‖, and decomposing in float64 adds max(n, d) · eps₆₄ times the largest size. A singular direction
+at or below both together is no direction: rank is decided so, and nowhere else.
 """
 
 from __future__ import annotations
@@ -79,8 +76,7 @@ def _lengths(values: Float64[np.ndarray, "n d"]) -> Float64[np.ndarray, "d"]:
 
 
 def span(centered: Centered, *, rank: int | None = None) -> Basis:
-    """Return the leading `rank` singular directions of a centered space, or all that stand above
-    rounding.
+    """Return the leading `rank` singular directions of a centered space, or all above rounding.
 
     Raises MetricError if fewer than two do, since stimuli on one line have no shape to compare, and
     if the cut falls between directions of equal size, which rounding would choose from.

@@ -1,20 +1,13 @@
-"""The nearest stimuli of each stimulus, ties by index: by inner products or by dissimilarities.
+"""The nearest stimuli of each stimulus, ties in one order: by inner products or by dissimilarities.
 
-A matrix product rounds each entry in an order that depends on its place in the matrix, so
-duplicates of one stimulus get inner products that differ in the last bit, and ties are then broken
-by noise. Products of float32 values are exact in float64; summed there and rounded once to float32,
-equal stimuli get equal similarities again, unless a sum lies within the last bits of float64 (about
-1e-15) of the middle between two float32 values. But for such a sum, the result depends neither on
-block size nor on thread count nor on the machine's order of summation. Where stimuli have nearly
-all in common, that rounding would make ties of different similarities. What they have in common is
-taken out first: xᵢ·(xⱼ − m) orders the others of i as xᵢ·xⱼ does.
+Products of float32 values are summed in float64 and rounded once to float32, so that equal stimuli
+get equal similarities for any block size, number of threads or order of summation.
+What all stimuli have in common is removed first, since xᵢ·(xⱼ − m) orders the others of i as xᵢ·xⱼ
+does: rounding would make ties of it.
 
-Among many stimuli, products in float32, which take half the time, first leave out all that cannot
-be neighbors; float64 then decides among the few that are left. A product in float32 differs from
-the exact one by at most γ = m·u / (1 − m·u) times the lengths of both vectors, m the number of
-roundings and u = 2⁻²⁴, in whatever order it is summed (Higham 2002, *Accuracy and Stability of
-Numerical Algorithms*, 3.1). What falls short of the k-th largest by more than two such errors
-cannot be a neighbor.
+Among many stimuli, products in float32 first leave out what cannot be a neighbor. Such a product is
+off by at most γ = m·u / (1 − m·u) times both lengths, m the number of roundings and u = 2⁻²⁴
+(Higham 2002, 3.1), so what is below the k-th largest by more than two such errors is no neighbor.
 """
 
 from __future__ import annotations
@@ -31,7 +24,7 @@ from core.spaces.preprocess import check_k, check_space
 
 UNIT = 2.0**-24  # half the distance of 1 to the next float32
 TINY = 2.0**-126  # below this float32 loses digits, or all where the processor flushes to 0
-GROUPED = 16  # stimuli of which the largest product stands for all
+GROUPED = 16  # stimuli that share a bound, their largest product
 SPARSE = 0.5  # of the groups: where more can hold a neighbor, a sieve is no use
 
 

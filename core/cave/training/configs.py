@@ -1,13 +1,8 @@
-"""How the Cave's models are made: one config each, by name, from the recipes in recipes.toml.
-
-A config says what is built (`model`: arguments of timm.create_model or of the transformers config),
-what it learns (`objective` and its `options`) and how long. `tier` says when it is trained:
-`starter` and `core` are made for two CPU cores, `family` for a GPU.
+"""How the Cave's models are trained: one config each, by name, from the recipes in recipes.toml.
 
 The main line has every objective and architecture in several sizes. Variants tell apart why models
-converge: replicates, of another initialization and another order of the data; objectives nearer to
-published ones, narrow supervision, task sets that have nothing in common, strengths of weight
-decay, widths, shares of the data, and transfer from a model of the other modality at each share.
+converge: other seeds, objectives nearer to published ones, narrow supervision, disjoint task sets,
+weight decay, width, shares of the data, and transfer from the other modality.
 """
 
 from __future__ import annotations
@@ -48,20 +43,19 @@ TASK_COUNTS: list[int] = _FAMILY["task_counts"]
 _SMALL = ("xs", "s", "m")
 _CAUSAL = ("gpt2", "llama", "bloom")
 _REPLICATED = ("vit_tiny_patch16_224", *_CAUSAL, NOTES)
-_SEEDS = (1, 2)  # besides 0
+_SEEDS = (1, 2)  # and 0
 
 
 @dataclass(frozen=True)
 class Config:
     """How one model is made.
 
-    architecture: a timm model, or gpt2, llama, bloom, roberta, note-gpt2. steps, batch: number of
-    updates and items in each; 0 steps: left as it was initialized. rate: peak learning rate,
-    reached after `warmup` steps, then down a cosine. snapshots: steps after which a copy is
-    published as NAME-step00000. start: the model whose published weights it begins with. size: xs,
-    s, m, l or xl. data: the share of the training events that it ever sees. teacher: the model of
-    the other modality whose features of the same events it also learns to predict, its published
-    weights frozen. varies: in what it differs from the usual recipe of its objective.
+    model: arguments of timm.create_model or of the transformers config. steps: number of updates, 0
+    for an untrained model. rate: peak, after `warmup` steps, then along a cosine. snapshots: steps
+    after which a copy is published as NAME-step00000. start: whose published weights it begins
+    with. data: share of the training events that it sees. teacher: a frozen model of the other
+    modality whose features of the same events it also predicts. varies: how it differs from the
+    usual recipe. tier: `starter` and `core` are trained on two CPU cores, `family` on a GPU.
     """
 
     name: str
@@ -104,8 +98,8 @@ def vision(
 ) -> Config:
     """Return the config of a `line` (vit or resnet) of a size that learns an objective.
 
-    label: stands in its name for the objective, which otherwise stands there without its
-    parentheses. title: stands for it in its title. more: what differs from the objective's recipe.
+    label, title: replace the objective in its name and title. more: what differs from the
+    objective's recipe.
     """
     shape = _RECIPES["sizes"][line][size]
     if line == "vit":
@@ -295,8 +289,8 @@ CONFIGS = _table()
 
 
 def select(names: Iterable[str] = (), *, tiers: Iterable[Tier] = ()) -> list[Config]:
-    """Return the configs of these names and of these tiers, in the table's order: a `start` stands
-    before what begins with it.
+    """Return the configs of these names and of these tiers, in the table's order: a `start`
+    precedes what begins with it.
 
     Raises UnknownNameError.
     """

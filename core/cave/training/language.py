@@ -1,14 +1,8 @@
 """The language objectives: each is a module that holds a transformers `model` and turns a batch
 into a loss. A batch has `tokens` (b, t), filled up on the right, and which of them are `present`.
 
-Transfer between modalities: a learner also predicts what a frozen model of the other modality makes
-of the same events.
-
-    loss = own loss + mean over events of 1 − cos(W s + b, t)
-
-s is the learner's pooled last state of an event, t the teacher's pooled last state, each of its
-features standardized over the events that the learner ever sees. W and b are thrown away after
-training. The weight of 1 was fixed before any result was seen.
+With a teacher of the other modality, loss = own loss + mean over events of 1 − cos(W s + b, t): s
+is the learner's pooled last state, t the teacher's, each feature standardized.
 """
 
 from __future__ import annotations

@@ -152,8 +152,8 @@ def fit(
     publish: Callable[[Run], object],
     report: Callable[[Run, float, float], None],
 ) -> None:
-    """Train from where the run, or its checkpoint, stands to its last step; call `publish` at each
-    snapshot. report: is given images or tokens per second, and seconds per step.
+    """Train from the step of the run, or of its checkpoint, to its last step; call `publish` at
+    each snapshot. report: is given images or tokens per second, and seconds per step.
 
     Raises TrainingError if the loss stops being a number.
     """

@@ -1,9 +1,6 @@
 """The training pool: events of the split "train", drawn and described once by worker processes,
-then read from disk.
-
-Every part is named by a digest of a sample of it, so that one of an older drawing, grammar or
-tokenizer is never taken for it. No training event shares its signature with a test event
-(core/cave/events.py).
+then read from disk. Every part is named by a digest of a sample, so that none of an older drawing,
+grammar or tokenizer is used.
 """
 
 from __future__ import annotations
@@ -238,7 +235,7 @@ class Pool:
         with _locked(path):
             if not path.exists():
                 fill(path, rows, count, shape, dtype, jobs=self.jobs)
-        # copy on write: torch wants writable memory, the file stays as it is
+        # copy on write: torch needs writable memory, the file does not change
         return torch.from_numpy(np.load(path, mmap_mode="c"))
 
 

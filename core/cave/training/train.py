@@ -1,8 +1,5 @@
-"""Trains one model of a config (build, feed, fit), and publishes it in the ordinary format of its
-library, in half precision, with a card.
-
-Vision: timm's folder (config.json, model.safetensors), with the head of a supervised model: what it
-was trained to answer, which its features alone do not say. Language: a transformers folder with its
+"""Trains one model of a config and publishes it in the format of its library, in half precision,
+with a card: timm's folder with the head of a supervised model, or a transformers folder with its
 tokenizer. A folder appears whole.
 """
 
@@ -106,7 +103,7 @@ def export(
 
 
 def make_card(run: Run, model: nn.Module, *, device: str) -> dict[str, Any]:
-    """Return what people and pages want to know of a model besides its weights."""
+    """Return what people and pages need to know of a model, except its weights."""
     config, loss = run.config, run.recent_loss
     stopped = f" after {run.step} steps" if run.step != config.steps else ""
     return {

@@ -1,12 +1,8 @@
 """Vision objectives: each is a module that holds a timm `model` and turns a batch into a loss.
 
 A batch has `images` (b, 3, h, w) uint8, `answers` (b, tasks), and a caption's `tokens` (b, t) with
-which are `present`. What an objective needs besides the model (decoder, text tower, projection) is
-thrown away after training; the head of a supervised model is published. timm's models are Any.
-
-Of masked autoencoders there are two kinds: `MaskedAutoencoder` follows He et al. 2022;
-`ClassTokenAutoencoder` draws from the class token alone, since vision transformers are read out
-there.
+which are `present`. Only the model is kept after training, and the head of a supervised one.
+timm's models are Any.
 """
 
 from __future__ import annotations
@@ -154,11 +150,10 @@ def random_view(
 class MaskedAutoencoder(nn.Module):
     """Masked autoencoder as published (He et al. 2022).
 
-    The encoder sees the class token and the patches that are shown, nothing of the others. The
-    decoder, narrower, reads all tokens: the encoded ones, and one learned blank in each hidden
-    place. Positions are fixed sines and cosines in both. Loss: mean squared error of the hidden
-    patches, each normalized by its own mean and deviation. masked: fraction of hidden patches, 0.75
-    in the paper. width, depth: of the decoder.
+    The encoder sees the class token and the shown patches, the narrower decoder all tokens, with
+    one learned blank in each hidden place; positions are fixed. Loss: mean squared error of the
+    hidden patches, each normalized. masked: fraction of hidden patches. width, depth: of the
+    decoder.
     """
 
     places: Tensor
@@ -273,13 +268,11 @@ class SelfDistillation(nn.Module):
     """Self-distillation of the kind of DINO (Caron et al. 2021): momentum teacher, centering,
     sharpening and views of two sizes.
 
-    Both see two large views, the student `small` views of a quarter of the pixels as well. Loss:
-    mean cross-entropy of the student's answer to each view with the teacher's to another one, which
-    is centered by a running mean and sharpened. As in the paper it is the teacher that is
-    published. Since an image has 48 pixels a side, a small view shows 15 to 40% of its area, not 5
-    to 40. width: of the projection. outputs: classes without names. momentum: what the teacher
-    keeps of itself at each step, constant. temperatures: of student and teacher. spread: weight of
-    `crowding`, which DINOv2 (Oquab et al. 2023) adds.
+    Both see two large views, the student also `small` views of a quarter of the pixels and 15 to
+    40% of the area. Loss: mean cross-entropy of the student's answer to each view with the
+    teacher's to another one. The teacher is published. width: of the projection. outputs: classes
+    without names. momentum: what the teacher keeps of its weights at each step. temperatures: of
+    student and teacher. spread: weight of `crowding`, which DINOv2 (Oquab et al. 2023) adds.
     """
 
     center: Tensor
