@@ -73,10 +73,9 @@ def printed_table() -> pd.DataFrame:
 def make_engine(metric: str, *, device: str = "cpu", **parameters: Parameter) -> AnyEngine:
     """Return the engine of a metric; parameters that are not given have the metric's defaults.
 
-    device: "cpu" for numpy, which has all metrics; "cuda" or "cuda:1" for torch, which has the most
-    used ones; "auto" for CUDA if this machine and the metric have it. Raises UnknownNameError for
-    the metric, MetricError for a parameter that it or torch does not take, DeviceError for a device
-    that is not there or has no float64.
+    device: "cpu" for numpy; "cuda" or "cuda:1" for torch, which has the most used metrics; "auto"
+    for CUDA if this machine and the metric have it. Raises UnknownNameError, MetricError for a
+    wrong parameter, DeviceError for a device that is not there or has no float64.
     """
     chosen = find_metric(metric)
     complete = chosen.complete(parameters)

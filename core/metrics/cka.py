@@ -78,16 +78,13 @@ def unbiased_cka_of_sums(sums: Sums) -> float:
 
 def cka_chance(round_x: float, round_y: float, *, n: int) -> float:
     """Return the mean of biased linear CKA over all permutations of y's stimuli: tr(Kc) · tr(Lc) /
-    ((n − 1) · ‖Kc‖ · ‖Lc‖), with Kc, Lc the centered linear kernels; round_x, round_y: the
-    `roundness` of each space. In (0, 1], and far above 0 if dimensions outnumber stimuli.
+    ((n − 1) · ‖Kc‖ · ‖Lc‖), Kc and Lc centered; round_x, round_y: the `roundness` of each space.
     """
     return round_x * round_y / (n - 1)
 
 
 def roundness(space: Float[np.ndarray, "n d"]) -> float:
-    """Return tr(Kc) / ‖Kc‖ of the centered linear kernel, in [1, √(n − 1)]: the root of the number
-    of dimensions that the variance would fill evenly. Raises MetricError for a degenerate space.
-    """
+    """Return tr(Kc) / ‖Kc‖ of the centered linear kernel, in [1, √(n − 1)]."""
     check_space(space)
     centered = space.astype(np.float64)
     centered -= centered.mean(axis=0)
@@ -109,12 +106,7 @@ def cka_of_halves(
     *,
     unbiased: bool,
 ) -> Float64[np.ndarray, "count"]:
-    """Return CKA on every half: HSIC(K, L) / √(HSIC(K, K) · HSIC(L, L)).
-
-    x, y: kernels of one layer each, centered or not. unbiased: HSIC as in unbiased CKA. NaN if a
-    half's similarities are all equal. Raises MetricError if those of all stimuli are, and, if
-    unbiased, for halves of fewer than four.
-    """
+    """Return CKA on every half, NaN if a half's similarities are all equal. x, y: kernels."""
     if unbiased:
         check_unbiased(int(halves.sum(axis=1).min()))
     # over all stimuli: no half's HSIC changes, and digits are saved
@@ -228,8 +220,7 @@ RBF_CKA = Metric(
 
 def compare_masked(x: csr_array, y: csr_array) -> float:
     """Compare two local kernels (variant "released") by the unbiased HSIC of what is left of them
-    on common neighbors. Raises MetricError if the HSIC of either with itself is not positive beyond
-    rounding; small k and few stimuli can make it so.
+    on common neighbors; raise MetricError if that of one with itself is not positive.
     """
     own = [_masked_hsic(kernel, kernel) for kernel in (x, y)]
     for kernel, value in zip((x, y), own, strict=True):

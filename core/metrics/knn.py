@@ -1,9 +1,6 @@
 """Metrics over neighbor lists: which stimuli are near, and in which order. Each is the mean of one
-term per stimulus.
-
-The two that compare orders are dynamic programs over a table of k × k cells. What a row takes from
-its own left is a running maximum (or minimum), so one row of every stimulus's table is filled at
-once: k steps, n · k cells of memory.
+term per stimulus. The two that compare orders fill one row of every stimulus's k × k table at once:
+k steps, n · k cells of memory.
 """
 
 from __future__ import annotations
@@ -36,13 +33,13 @@ def count_shared(a: Lists, b: Lists) -> Int64[np.ndarray, "n"]:
 
 
 def mutual_share(shared: Shared, k: int) -> Float64[np.ndarray, " *n"]:
-    """Return what stimuli with so many of k neighbors in common add: s / k."""
+    """Return s / k of stimuli with s of k neighbors in common."""
     shares: np.ndarray = shared / k
     return shares
 
 
 def jaccard_share(shared: Shared, k: int) -> Float64[np.ndarray, " *n"]:
-    """Return what stimuli with so many of k neighbors in common add: s / (2k − s)."""
+    """Return s / (2k − s) of stimuli with s of k neighbors in common."""
     shares: np.ndarray = shared / (2 * k - shared)
     return shares
 
@@ -71,20 +68,16 @@ def cycle_terms(a: Lists, b: Lists) -> Terms:
 
 
 def mutual_knn_chance(*, k: int, n: int) -> float:
-    """Return the mean mutual kNN of unrelated spaces, k/(n − 1), for one pair of layers; the best
-    of many pairs lies a little above it. Raises MetricError for k outside 1 … n − 1.
-    """
+    """Return the mean mutual k-NN of unrelated spaces, k/(n − 1), for one pair of layers."""
     check_k(k, n)
     return k / (n - 1)
 
 
 def cycle_knn_chance(*, k: int, n: int) -> float:
-    """Return about the share of stimuli that lie on a cycle by chance, 1 − (1 − k/(n − 1))ᵏ: one of
-    k random steps leads back.
+    """Return about the share of stimuli that lie on a cycle by chance, 1 − (1 − k/(n − 1))ᵏ.
 
-    It takes every stimulus to be a neighbor of k others, and steps to be independent: within 0.01
-    for Gaussian spaces of 3 to 1,000 dimensions (n of 256 and 1,024, k up to 50); lower if a few
-    stimuli are neighbors of most others. Raises MetricError for k outside 1 … n − 1.
+    Steps are taken as independent: within 0.01 for Gaussian spaces of 3 to 1,000 dimensions (n of
+    256 and 1,024, k up to 50); lower if a few stimuli are neighbors of most others.
     """
     check_k(k, n)
     return 1 - (1 - k / (n - 1)) ** k

@@ -1,9 +1,7 @@
-"""How well one space can be read from another by a linear map, on stimuli that the map was not
-fitted to.
+"""How well a linear map predicts one space from another on held-out stimuli.
 
 Stimulus i is in fold i mod `folds`. Each fold is predicted by ridge regression fitted to the
 others; the penalty is chosen among `STRENGTHS` inside those others, each of them held out in turn.
-Per space: a `Part` for every choice of one or two folds left out.
 """
 
 from __future__ import annotations
@@ -51,9 +49,7 @@ Parts = dict[frozenset[int], Part]
 
 
 def assign_folds(n: int, *, folds: int) -> Int64[np.ndarray, "n"]:
-    """Number each stimulus's fold, every `folds`-th in the same one, so that a sorted dataset is
-    spread over all. Raises MetricError for fewer than three folds or two stimuli in a fold.
-    """
+    """Return each stimulus's fold, so that a sorted dataset is spread over all."""
     if folds < 3:
         raise MetricError(
             "at least 3 folds expected: one to predict, one to choose the penalty by, one to fit;"
@@ -103,8 +99,7 @@ def _errors(
 
 def explained(parts: Parts, truth: Float64[np.ndarray, "n d"], *, folds: int) -> float:
     """Return R² of predicting one space from another's parts: 1 − Σ ‖y − ŷ‖² / Σ ‖y − ȳ‖², over
-    every stimulus when held out, with ȳ the mean of the stimuli fitted: predicting no more than
-    that is 0.
+    every stimulus when held out, with ȳ the mean of the stimuli fitted.
     """
     fold = assign_folds(len(truth), folds=folds)
     missed = total = 0.0

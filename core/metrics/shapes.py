@@ -1,9 +1,4 @@
-"""Metrics of shapes, subspaces and rankings.
-
-Shapes: how well one space can be rotated onto another once both are centered and of size 1.
-Subspaces: the cosines of the principal angles between two bases, which are the canonical
-correlations. Rankings (RSA): do two spaces put the same pairs of stimuli far apart?
-"""
+"""Metrics of shapes (Procrustes), of subspaces (canonical correlations) and of rankings (RSA)."""
 
 from __future__ import annotations
 
@@ -113,11 +108,10 @@ def correlate(
     a: Float64[np.ndarray, "n ra"], b: Float64[np.ndarray, "n rb"]
 ) -> tuple[Float64[np.ndarray, "ra r"], Float64[np.ndarray, "r"]]:
     """Return the canonical variates of a, as coordinates in its basis, and the canonical
-    correlations, largest first.
+    correlations, the singular values of aᵀb, largest first (Björck and Golub 1973).
 
-    a, b: orthonormal bases of centered spaces. The correlations are the r = min(ra, rb) singular
-    values of aᵀb (Björck and Golub 1973), in [0, 1]. Raises MetricError for ra + rb ≥ n: two such
-    subspaces of n − 1 dimensions must meet, so some correlations would be 1 whatever the spaces.
+    a, b: orthonormal bases of centered spaces. Raises MetricError for ra + rb ≥ n, since some
+    correlations would be 1 for any spaces.
     """
     (n, rank_a), rank_b = a.shape, b.shape[1]
     if rank_a + rank_b >= n:
@@ -228,11 +222,7 @@ def dissimilarities(
     space: Float[np.ndarray, "n d"], *, correlation: str
 ) -> Float64[np.ndarray, " pairs"]:
     """Return the Euclidean distances of all pairs of stimuli i < j, or their ranks, around their
-    mean and of length 1.
-
-    On rows of length 1 the Euclidean distance orders pairs as the cosine does, and it normalizes
-    nothing by itself. Distances are summed difference by difference, since in a matrix product
-    equal pairs (of duplicates, of one-hot factors) would differ in the last bit and rank by noise.
+    mean and of length 1. `pdist` gives equal pairs equal distances; a matrix product would not.
     """
     from scipy.spatial import distance
 

@@ -1,7 +1,4 @@
-"""What a metric is: an engine that compares two spaces, and all that the program needs to know of
-it. Tests, tables and pages read the spec; engines, chance levels and intervals are the metric's
-own.
-"""
+"""What a metric is: an engine that compares two spaces, and a spec for tests, tables and pages."""
 
 from __future__ import annotations
 
@@ -40,16 +37,12 @@ Halves = Bool[np.ndarray, "count n"]
 class MetricSpec:
     """What is known about a metric without calling it.
 
-    short: its name if space is scarce. range: least and greatest value. symmetric: m(x, y) = m(y,
-    x). scope: whether it compares each stimulus's neighborhood (local) or all pairs of stimuli at
-    once (global). order_alone: of similarities only their order matters; the paper's "ordinal" is
-    another thing, see `core.metrics.catalog`. invariances: the maps of either space that never
-    change the value; every map that is missing here changes some value. sees, misses: what it can
-    and cannot distinguish, one plain line each. defaults: its parameters; ranges: what the numbers
-    among them may be; choices: what the words may be; unbounded: the words with which a value can
-    leave the range. self_aligned: m(x, x) is the aligned end of the range, whatever x. costly:
-    takes longer than all other metrics together. Every metric but `linear_predictivity`, whose
-    folds go by position, ignores a common reordering of the stimuli.
+    scope: local if it compares neighborhoods, global if all pairs of stimuli. order_alone: only the
+    order of similarities matters. invariances: the maps of either space that never change the
+    value; every other map changes some value. sees, misses: what it distinguishes, one line each.
+    ranges, choices: of the parameters in defaults. unbounded: the words with which a value can
+    leave the range. self_aligned: m(x, x) is the aligned end of the range. costly: takes longer
+    than all other metrics together.
     """
 
     id: str
@@ -97,14 +90,11 @@ class PairChance:
 class Metric:
     """A metric; call it with two spaces.
 
-    engine: makes the engine, which defines the metric, from the parameters. every_pair: whether
-    that engine holds a number for each pair of stimuli. streamed: an engine that does not.
-    on_torch: an engine from a torch device and the parameters. chance, pair_chance: of any two
-    spaces, or of each two, if a formula gives it. share: what each stimulus adds to a mean, if that
-    depends on how many of its k neighbors are common alone. halves: scores on many halves of the
-    stimuli at once. attenuates: a correlation over pairs of stimuli, which noise of measurement
-    weakens as Spearman's and Brown's formulas say. version: raised by hand when its values change,
-    so that answers by it are made again.
+    engine: makes the engine from the parameters. every_pair: whether it holds a number for each
+    pair of stimuli; streamed: an engine that does not. on_torch: an engine from a torch device and
+    the parameters. share: what a stimulus adds to the mean, given the number of its common
+    neighbors and k. halves: scores on many halves of the stimuli at once. attenuates: noise weakens
+    it by Spearman's and Brown's formulas. version: raised by hand when its values change.
     """
 
     spec: MetricSpec
@@ -130,9 +120,7 @@ class Metric:
         return self.engine(**complete).score(x, y)
 
     def complete(self, parameters: Mapping[str, Parameter]) -> dict[str, Parameter]:
-        """Return every parameter, its default if none is given; raises MetricError for unknown ones
-        and values of another kind or outside their range or choices.
-        """
+        """Return every parameter, defaults included; raise MetricError for a wrong one."""
         defaults = self.spec.defaults
         if unknown := sorted(parameters.keys() - defaults.keys()):
             takes = f"the parameters {', '.join(defaults)}" if defaults else "no parameters"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float, Float64, Int32
+from jaxtyping import Float, Float64, Int32, Int64
 
 from core.errors import MetricError
 from core.spaces.neighbors import BLOCK_BYTES, nearest
@@ -166,3 +166,19 @@ def _similarities(
         local[block] = np.take_along_axis(similar, near[block], axis=1)
         squares += float(np.vdot(similar, similar))
     return local, float(np.sqrt(squares))
+
+
+def order_alike(kernel: Float[np.ndarray, "n n"]) -> Int64[np.ndarray, "n"]:
+    """Return an order in which items that are alike are adjacent. kernel: cosines or correlations.
+
+    The leaves of average linkage of 1 − cosine, turned so that neighbors are as alike as they can
+    be. Source: Sokal, Michener 1958; Bar-Joseph, Gifford, Jaakkola 2001 (order).
+    """
+    from scipy.cluster import hierarchy  # a third of a second
+    from scipy.spatial import distance
+
+    apart = np.clip(1 - (kernel + kernel.T) / 2, 0, None)
+    np.fill_diagonal(apart, 0)
+    condensed = distance.squareform(apart, checks=False)
+    tree = hierarchy.linkage(condensed, method="average", optimal_ordering=True)
+    return hierarchy.leaves_list(tree).astype(np.int64)

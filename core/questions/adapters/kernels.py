@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Int64
 
 from core.questions.adapters.lesson import Lesson, Space
 from core.questions.adapters.maps import Adapters, Products, compared
 from core.questions.adapters.measures import score_views, views_after, views_before
+from core.spaces.kernels import order_alike
 from core.spaces.preprocess import normalize_rows
 from core.study.parts import Measure
 
@@ -54,19 +54,3 @@ def kernel_table(
             named = {"when": when, "what": what, "alignment": scores.get(what, np.nan)}
             tables.append(pd.DataFrame({**named, "x": x, "y": y, "product": product}))
     return pd.concat(tables, ignore_index=True)
-
-
-def order_alike(kernel: Float[np.ndarray, "n n"]) -> Int64[np.ndarray, "n"]:
-    """Return an order of stimuli in which those alike by a kernel of cosines are adjacent.
-
-    The leaves of average linkage of 1 − cosine, turned so that neighbors are as alike as they can
-    be. Source: Sokal, Michener 1958; Bar-Joseph, Gifford, Jaakkola 2001 (order).
-    """
-    from scipy.cluster import hierarchy  # a third of a second
-    from scipy.spatial import distance
-
-    apart = np.clip(1 - (kernel + kernel.T) / 2, 0, None)
-    np.fill_diagonal(apart, 0)
-    condensed = distance.squareform(apart, checks=False)
-    tree = hierarchy.linkage(condensed, method="average", optimal_ordering=True)
-    return hierarchy.leaves_list(tree).astype(np.int64)

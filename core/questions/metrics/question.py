@@ -65,6 +65,7 @@ from core.questions.metrics.scores import (
     with_k,
 )
 from core.questions.question import Answer, StudyQuestion
+from core.spaces.kernels import order_alike
 from core.spaces.preprocess import check_k, normalize_rows
 from core.statistics.correlations import Fit, competence_fit
 from core.statistics.nulls import adjust, check_count, draw_orders
@@ -86,16 +87,12 @@ Chosen = TypeVar("Chosen", str, int, float)
 
 
 def sample_sizes(n: int) -> list[int]:
-    """Return the numbers of stimuli that metrics are compared on: 128, 256, 512 if there are more,
-    and all, at most LARGEST.
-    """
+    """Return 128, 256, 512 if there are more stimuli, and all, at most LARGEST."""
     return [size for size in (128, 256, 512) if size < n] + [min(n, LARGEST)]
 
 
 def usual_size(n: int, *, k: int) -> int:
-    """Return on how many stimuli metrics are compared at first: few that still distinguish models,
-    more than k; all if none are.
-    """
+    """Return the default number of stimuli: 256, or the fewest above k."""
     sizes = [size for size in sample_sizes(n) if size > k] or [min(n, LARGEST)]
     return sizes[min(1, len(sizes) - 1)]
 
@@ -217,7 +214,10 @@ class MetricAgreement(StudyQuestion):
             row["variant_x"]: METRICS[row["metric_x"]].spec.short if alone else row["variant_x"]
             for row in variants.to_dict("records")
         }
-        names = {variant: called[variant] for variant in _clustered(table)}
+        rho = table.pivot(index="variant_x", columns="variant_y", values="spearman")
+        rho = rho.loc[list(called), list(called)].fillna(0.0)
+        order = order_alike(rho.to_numpy(float)) if len(called) > 2 else range(len(called))
+        names = {variant: called[variant] for variant in rho.index[list(order)]}
         few = len(names) <= FEW
         low = np.floor(10 * table["spearman"].min()) / 10
         return Plot(
@@ -242,25 +242,9 @@ class MetricAgreement(StudyQuestion):
         ).over(table)
 
 
-def _clustered(table: pd.DataFrame) -> list[str]:
-    """Return the variants in the order of the leaves of average linkage by 1 − ρ."""
-    from scipy.cluster import hierarchy  # a third of a second
-    from scipy.spatial import distance
-
-    names = list(dict.fromkeys(table["variant_x"]))
-    if len(names) < 3:
-        return names
-    rho = table.pivot(index="variant_x", columns="variant_y", values="spearman")
-    apart = 1 - rho.loc[names, names].fillna(0.0).to_numpy(float)
-    np.fill_diagonal(apart, 0.0)
-    condensed = distance.squareform(apart, checks=False)
-    tree = hierarchy.linkage(condensed, method="average", optimal_ordering=True)
-    return [names[leaf] for leaf in hierarchy.leaves_list(tree)]
-
-
 def agreement_findings(table: pd.DataFrame) -> list[Finding]:
-    """Return the median of ρ over every two variants, the same by what metrics compare, and what is
-    left out.
+    """Return the median of ρ over every two variants, by what metrics compare, and models left
+    out.
     """
     place = {title: number for number, title in enumerate(table["variant_x"].unique())}
     below = table["variant_x"].map(place) < table["variant_y"].map(place)  # each two once
@@ -306,12 +290,8 @@ def agreement_findings(table: pd.DataFrame) -> list[Finding]:
 def add_trends(
     table: pd.DataFrame, by: Sequence[str], kin: Mapping[str, str], place: str
 ) -> pd.DataFrame:
-    """Add rho, p, p_adjusted, models and no_trend: of Spearman's correlation of `place` and the
-    mean score of each model, higher being more aligned, for each value of the columns `by`, the
-    metric first.
-
-    p_adjusted: for the false discovery rate over these. kin: the line of each model. no_trend: why
-    there is no correlation.
+    """Add Spearman's correlation of `place` and the mean score of each model, higher being more
+    aligned, for each value of the columns `by`, the metric first. kin: the line of each model.
     """
     rows = []
     for key, group in table.groupby(list(by), sort=False):
@@ -326,9 +306,9 @@ def add_trends(
     return table.merge(trends, on=list(by), how="left")
 
 
-def trend_finding(claim: str, trends: pd.DataFrame, by: str, published: str = "") -> Finding:
-    """Return whether a correlation is above 0 for every value of the column `by`: its least value
-    and p, that of the least sure one unless some ρ is below 0. trends: of `add_trends`.
+def trend_finding(claim: str, trends: pd.DataFrame, by: str) -> Finding:
+    """Return whether a correlation is above 0 for every value of the column `by`: its least value,
+    and the largest p unless some ρ is below 0. trends: of `add_trends`.
     """
     known = trends.drop_duplicates(by).dropna(subset="rho")
     if known.empty:
@@ -345,7 +325,6 @@ def trend_finding(claim: str, trends: pd.DataFrame, by: str, published: str = ""
         n=int(least["models"]),
         expected="+",
         note=f"ρ from {low} to {high}; significant for {sure} of {len(known)}.",
-        published=published,
     )
 
 
@@ -354,8 +333,8 @@ class MetricTrends(StudyQuestion):
     """Does alignment rise with competence whatever the metric, and the neighborhood?
 
     Language models against vision models by several metrics (figures 13 and 14 of Huh et al. 2024),
-    or by two metrics in their last layers from k = 2 to n − 1 (figure 10): models that see stand
-    over their size then, as published, others over their competence.
+    or by two metrics in their last layers from k = 2 to n − 1 (figure 10). The axis is competence;
+    over k, with vision models on it, their size, as published.
     """
 
     command = "metrics trends"
@@ -549,7 +528,10 @@ class MetricTrends(StudyQuestion):
             y=Axis("alignment"),
             facet=Facet(
                 "metric",
-                names={name: _row_name(name) for name in METRICS},
+                names={
+                    name: f"{one.spec.short}{'' if toward(name) > 0 else ' (low: aligned)'}"
+                    for name, one in METRICS.items()
+                },
                 note="ρ = {rho:.2f}, {p_adjusted:p} || {no_trend:wrap}",
                 share="x",
             ),
@@ -771,8 +753,8 @@ def _calibrated(table: pd.DataFrame) -> Plot:
 
 
 def pair_findings(table: pd.DataFrame) -> list[Finding]:
-    """Return by which metric two models differ most from other pairs, and by how many they are
-    aligned beyond chance. table: the metric that differs most first.
+    """Return by which metric two models differ most from other pairs (the first of the table), and
+    by how many they are aligned beyond chance.
     """
     first, known = table.iloc[0], table.dropna(subset="score")
     above = int((known["p"] < ALPHA).sum())
@@ -797,13 +779,7 @@ def pair_findings(table: pd.DataFrame) -> list[Finding]:
     ]
 
 
-def _row_name(metric: str) -> str:
-    spec = METRICS[metric].spec
-    return f"{spec.short}{'' if spec.higher_is_more_aligned else ' (low: aligned)'}"
-
-
 def _each_once(metrics: Sequence[str]) -> tuple[str, ...]:
-    """Return the ids of metrics, each once; raises UnknownNameError."""
     return _once([find_metric(name).spec.id for name in metrics])
 
 

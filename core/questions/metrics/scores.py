@@ -1,7 +1,5 @@
-"""What metrics are compared by: scores of pairs of models by any metric with any parameter, their
-rankings, curves over k and over the number of stimuli, and nulls.
-
-Spaces are one layer of each model over the same stimuli, clamped by the caller and normalized here.
+"""Scores of pairs of models by any metric with any parameter, their rankings, curves over k and
+over the number of stimuli, and nulls. Spaces are one layer of each model over the same stimuli.
 """
 
 from __future__ import annotations
@@ -55,16 +53,12 @@ class Variant:
 
 
 def with_k(metric: str, k: int) -> dict[str, Any]:
-    """Return k as a metric's parameter, nothing for a metric that compares no neighbors."""
     return {"k": k} if "k" in METRICS[metric].spec.defaults else {}
 
 
 def make_engines(
     metrics: Sequence[str] = COMPARED, *, k: int, device: str = "cpu"
 ) -> dict[str, AnyEngine]:
-    """Return the engine of each metric with its default parameters, save k; raises as
-    `make_engine`.
-    """
     return {name: make_engine(name, device=device, **with_k(name, k)) for name in metrics}
 
 
@@ -85,10 +79,7 @@ def score_pairs(
     spaces: Spaces, metric: str, engine: AnyEngine, pairs: Iterable[tuple[str, str]] = ()
 ) -> pd.DataFrame:
     """Score these pairs of models, every pair if none is named: metric, model_x, model_y, score,
-    reason.
-
-    A metric that is not symmetric gives the mean of both directions. NaN with the metric's own
-    words if it refuses a pair.
+    reason. A metric that is not symmetric gives the mean of both directions.
     """
     spec = METRICS[metric].spec
     ready, refused = prepare_each(engine, spaces)
@@ -113,14 +104,11 @@ def toward(metric: str) -> int:
 
 
 def rank_agreement(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return Spearman's ρ between the rankings of all pairs of models by every two variants.
+    """Return Spearman's ρ between the rankings of all pairs of models by every two variants, higher
+    scores being more aligned. Pairs share models, so ρ has no p-value.
 
-    1: they rank all pairs alike; 0: their rankings are unrelated; −1: they are opposite. A metric
-    that is low for aligned spaces is turned first. Pairs that share a model are not independent: ρ
-    has no p-value here. scores: of `score_pairs`, and variant. Returns variant_x, variant_y,
-    metric_x, metric_y, spearman, pairs (with both scores), reason, and left_out, the same in each
-    row: the models that no variant scores, each with its most frequent reason. Source: Huh et al.
-    2024, figure 12.
+    scores: of `score_pairs`, and variant. left_out: the models that no variant scores, each with
+    its most frequent reason. Source: Huh et al. 2024, figure 12.
     """
     names = ["variant_x", "variant_y", "metric_x", "metric_y", "spearman", "pairs", "reason"]
     if scores.empty:
@@ -154,9 +142,7 @@ def rank_agreement(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def spread_ks(n: int, *, count: int = 12) -> list[int]:
-    """Return about `count` numbers of neighbors from 2 to n − 1, evenly spread on a logarithmic
-    scale; n of at least 3.
-    """
+    """Return about `count` numbers of neighbors from 2 to n − 1, evenly spaced in log k."""
     return sorted({round(k) for k in np.geomspace(2, n - 1, count)})
 
 
@@ -170,12 +156,8 @@ def curve_over_k(
     device: str = "cpu",
     report: Progress | None = None,
 ) -> pd.DataFrame:
-    """Score two spaces by mutual kNN and CKNNA for each k, with their chance: the mean over
-    shuffles of y's stimuli.
-
-    At k = n − 1 mutual kNN is 1 for any spaces, and CKNNA is CKA without the diagonal of its
-    kernels. Returns metric, k, score, chance, sd (of the shuffles). Raises MetricError for
-    degenerate spaces and k outside 1 … n − 1.
+    """Score two spaces by mutual k-NN and CKNNA for each k, with chance and sd over shuffles of y's
+    stimuli. At k = n − 1 mutual k-NN is 1 for any spaces.
     """
     check_pair(x, y)
     orders = draw_orders(len(x), count=shuffles, seed=seed)
@@ -200,11 +182,9 @@ def scores_over_k(
     device: str = "cpu",
     report: Progress | None = None,
 ) -> pd.DataFrame:
-    """Score each model of x by its mean over all models of y, for mutual kNN and CKNNA and each k:
-    metric, k, model, score.
+    """Score each model of x by its mean over all models of y, for mutual k-NN and CKNNA and each k.
 
-    A model without neighbors has the score NaN; one of y is left out of the means. Raises
-    MetricError for k outside 1 … n − 1.
+    A model without neighbors has the score NaN; one of y is left out of the means.
     """
     for k in ks:
         check_k(k, len(next(iter(x.values()))))
@@ -223,11 +203,9 @@ def scores_over_k(
 
 
 def scale_trends(scores: pd.DataFrame, *, smallest: str) -> pd.DataFrame:
-    """Center the scores of each metric and k on those of the smallest model, and divide by their
-    spread over models: scaled = (score − score of `smallest`) / sd (n − 1 degrees of freedom).
-
-    A steep line says that alignment at this k tells the models apart. Returns `scores` with scaled
-    and reason; NaN if the models do not differ. Source: Huh et al. 2024, figure 10.
+    """Add scaled = (score − score of `smallest`) / sd over models (n − 1 degrees of freedom), for
+    each metric and k; NaN with a reason if the models do not differ. Source: Huh et al. 2024,
+    figure 10.
     """
     keys = [scores["metric"], scores["k"]]
     grouped = scores["score"].groupby(keys)
@@ -253,9 +231,7 @@ def size_curve(
     """Score random subsamples of the stimuli, and the same with those of y shuffled, which is
     chance. Each repeat grows one sample, so near the whole sd shrinks to 0.
 
-    x, y: normalized. parameters: of the metric, given the number of stimuli. Returns a row for each
-    size: n, the parameters, score and chance (means over repeats), sd (of the score over repeats),
-    repeats.
+    x, y: normalized. parameters: of the metric, given the number of stimuli.
     """
     check_pair(x, y)
     rows = []
@@ -277,12 +253,8 @@ def grow_sample(
     seed: int,
     report: Progress | None = None,
 ) -> pd.DataFrame:
-    """Score two layers over ever more stimuli, n and its halves down to SMALLEST_SAMPLE, by mutual
-    kNN at fixed k and at fixed k/n, by CKA and by unbiased CKA.
-
-    Chance of mutual kNN falls as 1/n at fixed k, and stays at fixed k/n; both curves meet at n.
-    Returns a row per curve and size: curve, metric, k (NaN for CKA) and the other columns of
-    `size_curve`. x, y: normalized by the caller.
+    """Score two layers over n stimuli and its halves down to SMALLEST_SAMPLE, by mutual k-NN at
+    fixed k (chance falls as 1/n) and at fixed k/n (it stays), by CKA and by unbiased CKA.
     """
     n = len(x)
     halvings = range(max(0, int(np.log2(n / SMALLEST_SAMPLE))) + 1)
@@ -313,11 +285,8 @@ def calibrate_metrics(
     seed: int,
     report: Progress | None = None,
 ) -> pd.DataFrame:
-    """Calibrate each metric against the same `count` permutations of y's stimuli.
-
-    Returns a row per metric: metric and what `core.statistics.nulls.calibrate` returns; a metric
-    that refuses the spaces has the score NaN and says why. Raises MetricError for spaces over other
-    stimuli and too few permutations.
+    """Calibrate each metric against the same `count` permutations of y's stimuli; see
+    `core.statistics.nulls.calibrate`. A metric that refuses the spaces has NaN and the reason.
     """
     check_pair(x, y)
     orders, tables = draw_orders(len(x), count=count, seed=seed), []

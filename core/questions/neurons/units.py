@@ -1,9 +1,7 @@
-"""Matched units: features of two models that rise and fall together over the same stimuli.
+"""Matched units: features of two models that are each other's most correlated over the stimuli.
 
-A unit is one feature of one layer. Two units are partners if each is, of all units of the other
-model, the one it is most correlated with. Controls: permuted stimuli, and random bases of either
-model. Source: Dravid et al. 2023 (Rosetta neurons: Pearson's correlation and mutual nearest
-neighbors over all layers of two models).
+A unit is one feature of one layer. Controls: permuted stimuli, and random bases of either model.
+Source: Dravid et al. 2023 (Rosetta neurons).
 """
 
 from __future__ import annotations
@@ -52,10 +50,8 @@ class Mining:
 
 @dataclass(frozen=True)
 class Units:
-    """The units of a model over n stimuli, without those that never vary.
-
-    values: centered and of length 1, so that inner products are Pearson correlations. layers,
-    numbers: of each unit its layer and its place there, from 0.
+    """The units of a model that vary over the stimuli. values: centered and of length 1, so that
+    inner products are Pearson correlations. numbers: of each unit in its layer, from 0.
     """
 
     values: Float32[np.ndarray, "n u"]
@@ -69,11 +65,9 @@ class Units:
 
 @dataclass(frozen=True)
 class Partners:
-    """Pairs of units that are each other's best, the most correlated first.
-
-    x, y: places among the units of either model. r: Pearson's, in [−1, 1]. best_x, best_y: the mean
-    over all units of either model of their highest correlation with any unit of the other, whether
-    each is the other's best or not.
+    """Pairs of units that are each other's best, the most correlated first. x, y: places among the
+    units of either model. best_x, best_y: the mean, over all units of either model, of their
+    highest correlation with any unit of the other.
     """
 
     x: Int64[np.ndarray, " p"]
@@ -103,9 +97,7 @@ def units_of(layers: Mapping[int, Float[np.ndarray, "n _"]]) -> Units:
 
 
 def find_partners(x: Units, y: Units) -> Partners:
-    """Return the units of x and y that are each other's best: no other unit of y is more correlated
-    with that of x, and none of x with that of y; of equals the first counts.
-    """
+    """Return the units of x and y that are each other's most correlated; of equals the first."""
     (r_x, at_x), (r_y, at_y) = (
         (np.full(each.count, -np.inf, dtype=np.float32), np.zeros(each.count, dtype=np.int64))
         for each in (x, y)
@@ -127,8 +119,8 @@ def find_partners(x: Units, y: Units) -> Partners:
 
 
 def null_maxima(x: Units, y: Units, orders: Int64[np.ndarray, "P n"]) -> Float64[np.ndarray, " P"]:
-    """Return the highest correlation of any unit of x with any of y, the stimuli of y in each of
-    these orders: what the best pair reaches if nothing pairs the stimuli.
+    """Return the highest correlation of any unit of x with any of y, for each order of y's
+    stimuli.
     """
     maxima = []
     for order in orders:
@@ -138,9 +130,8 @@ def null_maxima(x: Units, y: Units, orders: Int64[np.ndarray, "P n"]) -> Float64
 
 
 def p_of(r: Float[np.ndarray, " p"], null: Float64[np.ndarray, " P"]) -> Float64[np.ndarray, " p"]:
-    """Return for each correlation how often the best pair of all reaches as much by chance: (1 +
-    #{null ≥ r}) / (P + 1), so that the choice of the best is paid for. Source: Westfall, Young 1993
-    (the maximum over tests).
+    """Return the p of each correlation against the best pair of each permutation: (1 + #{null ≥ r})
+    / (P + 1). Source: Westfall, Young 1993 (the maximum over tests).
     """
     reached = len(null) - np.searchsorted(np.sort(null), r.astype(np.float64), side="left")
     return (1 + reached) / (len(null) + 1)
@@ -149,8 +140,7 @@ def p_of(r: Float[np.ndarray, " p"], null: Float64[np.ndarray, " P"]) -> Float64
 def rotate(
     layers: Mapping[int, Float[np.ndarray, "n _"]], *, seed: int
 ) -> dict[int, Float64[np.ndarray, "n _"]]:
-    """Return layers in a random basis, the same one for all layers of a width, as those of a
-    residual stream share theirs. Inner products, and with them all kernels, stay as they are.
+    """Return layers in a random basis, the same one for all layers of a width; kernels stay.
 
     Source: Mezzadri 2007 (the QR decomposition of normal values, signs fixed, is Haar).
     """
@@ -177,18 +167,14 @@ def _correlations(x: Units, y: Units) -> Iterator[tuple[slice, slice, Float32[np
 
 @dataclass(frozen=True)
 class Model:
-    """The layers of a model that are looked at, and their units."""
-
     layers: Layers
     units: Units
 
 
 @dataclass(frozen=True)
 class Recurrence:
-    """What two models have in common, unit by unit.
-
-    null: the best pair's correlation under each permutation. rotated: the partners in random bases
-    of y, and x as it is; rotated_x: in random bases of x, and y as it is.
+    """Matched units of two models. null: the best pair's correlation under each permutation.
+    rotated: the partners in random bases of y; rotated_x: in random bases of x.
     """
 
     partners: Partners
@@ -207,7 +193,7 @@ class Recurrence:
 
     @property
     def alike_rotated(self) -> float:
-        """Return the same with counterparts in random bases; the units themselves stay."""
+        """Return the same with counterparts in random bases."""
         of_x = np.mean([each.best_x for each in self.rotated])
         of_y = np.mean([each.best_y for each in self.rotated_x])
         return float(of_x + of_y) / 2
@@ -220,7 +206,6 @@ class Recurrence:
 
 
 def check_layers(text: str, *, of_two: bool) -> None:
-    """Refuse what names no layers of every model, such as `best`, or a pair without two models."""
     choice = None if text == ALL_LAYERS else read_choice(text)
     if choice and choice.depth is None and not (of_two and choice.pair):
         pair = "a pair such as 3:5, " if of_two else ""
@@ -231,9 +216,6 @@ def check_layers(text: str, *, of_two: bool) -> None:
 
 
 def chosen_layers(text: str, count_x: int, count_y: int) -> tuple[Sequence[int], Sequence[int]]:
-    """Return the layers of two models that are looked at; raises MetricError for a pair that is not
-    there.
-    """
     if text == ALL_LAYERS:
         return range(count_x), range(count_y)
     place = read_choice(text).place(count_x, count_y)
@@ -242,7 +224,6 @@ def chosen_layers(text: str, count_x: int, count_y: int) -> tuple[Sequence[int],
 
 
 def read_model(study: Study, name: str, layers: Sequence[int]) -> Model:
-    """Read some layers of a model, its outliers clamped as the study says."""
     spaces = study.spaces(name)
     chosen = {layer: spaces[layer] for layer in layers}
     try:
@@ -264,9 +245,7 @@ def mine(x: Model, y: Model, mining: Mining) -> Recurrence:
 
 
 def foresee(models: Sequence[Sequence[int]], stimuli: int, mining: Mining) -> float:
-    """Return about how many seconds it takes to mine every two of these models. models: of each the
-    widths of its layers.
-    """
+    """Return about how many seconds matching takes. models: of each the widths of its layers."""
     counts = [sum(one) if mining.layers == ALL_LAYERS else max(one) for one in models]
     pairs = (sum(counts) ** 2 - sum(count**2 for count in counts)) / 2
     return 2 * stimuli * pairs * (1 + mining.null + 2 * mining.rotations) / PACE

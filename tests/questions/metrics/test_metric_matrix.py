@@ -100,15 +100,12 @@ def test_parameters_that_are_not_named_have_the_metrics_defaults(study):
     complete = MetricAgreement(sizes=(20,), metrics=("svcca", "cka", "mutual_knn")).complete(study)
     titles = [one.title for one in complete.variants()]
     assert titles == ["SVCCA, n = 20", "CKA, n = 20", "mutual k-NN, k = 10, n = 20"]
-    with pytest.raises(MetricError, match="expected at most 40 stimuli, which is all; got 50"):
-        ask(MetricAgreement(sizes=(50,)), study)
 
 
 def test_what_no_metric_can_do_is_refused_before_anything_is_scored(study, monkeypatch):
     monkeypatch.setattr(module, "score_pairs", lambda *_, **__: pytest.fail("scored"))
-    for choice, message in (({"metrics": ("cka", "ckaa")}, "no metric named 'ckaa'"),):
-        with pytest.raises(PlatoscopeError, match=message):
-            ask(replace(QUESTION, **choice), study)
+    with pytest.raises(PlatoscopeError, match="no metric named 'ckaa'"):
+        ask(replace(QUESTION, metrics=("cka", "ckaa")), study)
     monkeypatch.setattr(module, "LARGEST", 39)
     for question in (QUESTION, MetricAgreement(sizes=(40,))):
         with pytest.raises(MetricError, match=r"at most 39 stimuli, since .* all pairs.*; got 40"):

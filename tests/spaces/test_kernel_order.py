@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.questions.adapters.kernels import order_alike
+from core.spaces.kernels import order_alike
 from core.spaces.preprocess import normalize_rows
 
 
