@@ -130,9 +130,3 @@ def test_a_store_keeps_models_of_a_modality_that_has_no_record(store, monkeypatc
     held = Store(store)
     assert {*NAMES} < {entry.card.name for entry in held.models("cave")}
     assert not held.problems()
-
-
-def test_reality_cannot_be_imported(tmp_path, capsys):
-    words = ["--dataset", "cave", "--name", "x", "--modality", WORLD.name]
-    assert main(["import", str(tmp_path / "x.npy"), *words]) == 2
-    assert "no modality named 'world'; there are: brain, language, music" in capsys.readouterr().err

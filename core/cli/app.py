@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +55,6 @@ class App(Command):
     )
 
     def run(self, store: Path) -> None:
-        check_port(self.port)
         os.environ["PLATOSCOPE_STORE"] = str(store.resolve())
         if self.read_only:
             os.environ[READ_ONLY] = "1"
@@ -83,11 +81,8 @@ class App(Command):
 
 
 def serve_command(port: int, *options: str, script: str = "app.py") -> list[str]:
-    """Return the command of the dashboard's server, with the options of Streamlit that nothing in
-    the environment may loosen.
-
-    Only this machine reaches the server, and only under a name of its own: a page elsewhere whose
-    name was pointed here would count as this one.
+    """Return the command of the dashboard's server. Only this machine reaches it, and only by the
+    names in HOSTS; nothing in the environment changes that.
     """
     guards = {
         "address": "localhost",
@@ -105,24 +100,3 @@ def serve_command(port: int, *options: str, script: str = "app.py") -> list[str]
         *hosts,
         *options,
     ]
-
-
-def check_port(port: int) -> None:
-    """Raise InputError if another program listens on a port; it names the next free one."""
-    if not is_free(port):
-        others = (*range(port + 1, 65_536), *range(1_024, port))
-        raise InputError(
-            f"expected a free port, but another program listens on {port}; take --port"
-            f" {next(filter(is_free, others))}, or end that program"
-        )
-
-
-def is_free(port: int) -> bool:
-    """Return whether a server can listen on a port of localhost."""
-    with socket.socket() as server:
-        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # else not while one closes
-        try:
-            server.bind(("localhost", port))
-        except OSError:
-            return False
-    return True

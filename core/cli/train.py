@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,7 +11,7 @@ from typing import TYPE_CHECKING, get_args
 from core.cave.training.configs import CONFIGS, Config, Tier, select
 from core.cli.command import Command, device_option
 from core.errors import InputError
-from core.machine.processes import count_cores, end_with_parent, interrupts_held, naming_killed
+from core.machine.processes import count_cores, spread
 from core.options import argument, option
 from core.settings import CAVE_WEIGHTS, choose_device
 
@@ -76,10 +73,10 @@ class Train(Command):
 def train_all(
     configs: Sequence[Config], *, device: torch.device, runs: Path, weights: Path, jobs: int
 ) -> None:
-    """Train models side by side: first those that begin from nothing, then those that begin with
-    one of these.
-    """
-    from core.cave.training.pool import Pool  # seconds that the other commands must not pay
+    """Train models in parallel, those that start from another one last."""
+    import torch  # seconds that the other commands must not pay
+
+    from core.cave.training.pool import Pool
     from core.cave.training.train import train
 
     job = partial(
@@ -89,54 +86,7 @@ def train_all(
         [c for c in configs if c.start is None],
         [c for c in configs if c.start is not None],
     ):
-        for folder in _side_by_side(job, wave, min(jobs, len(wave))):
+        torch.set_num_threads(1)  # models this small gain nothing from more
+        processes = max(1, min(jobs, len(wave)))
+        for _, folder in spread(job, wave, processes=processes, threads=1):
             print(folder, flush=True)
-
-
-def _side_by_side(
-    job: Callable[[Config], Path], configs: Sequence[Config], jobs: int
-) -> Iterator[Path]:
-    """Yield each job's result in order; raises DeviceError where a process was killed.
-
-    The first error waits for the trainings that have begun; an interrupt ends them at once, and
-    their checkpoints let them go on.
-    """
-    if jobs <= 1:
-        _take_one_thread()
-        yield from map(job, configs)
-        return
-    context = multiprocessing.get_context("spawn")  # CUDA and torch's threads do not survive a fork
-    pool = ProcessPoolExecutor(jobs, context, _begin)
-    with pool, naming_killed(jobs), _ending_interrupted():
-        with interrupts_held():
-            trainings = [pool.submit(job, config) for config in configs]
-        try:
-            for training in trainings:
-                yield training.result()
-        except Exception:
-            pool.shutdown(cancel_futures=True)
-            raise
-
-
-@contextmanager
-def _ending_interrupted() -> Iterator[None]:
-    """End the processes that began here where an interrupt, or whoever stops, ends the block: a
-    pool would wait for them, and for what lies in its queue.
-    """
-    try:
-        yield
-    except (KeyboardInterrupt, GeneratorExit):
-        for process in multiprocessing.active_children():
-            process.terminate()
-        raise
-
-
-def _begin() -> None:
-    end_with_parent()
-    _take_one_thread()
-
-
-def _take_one_thread() -> None:
-    import torch  # as above
-
-    torch.set_num_threads(1)

@@ -151,8 +151,8 @@ def create(store: Path) -> None:
     with _opened(store) as table:
         table.execute("BEGIN IMMEDIATE")
         if table.execute("PRAGMA user_version").fetchone()[0] == 1:
-            for column in ("device", "lane"):
-                table.execute(f"ALTER TABLE jobs DROP COLUMN {column}")
+            table.execute("ALTER TABLE jobs DROP COLUMN device")
+            table.execute("ALTER TABLE jobs DROP COLUMN lane")
         table.execute(TABLE)
         table.execute(INDEX)
         table.execute(f"PRAGMA user_version = {SCHEMA}")

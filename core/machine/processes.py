@@ -68,20 +68,25 @@ def count_processes(items: int, device: object = "cpu") -> int:
 
 
 def spread(
-    work: Callable[[T], R], items: Sequence[T], *, processes: int, light: bool = False
+    work: Callable[[T], R],
+    items: Sequence[T],
+    *,
+    processes: int,
+    threads: int | None = None,
+    light: bool = False,
 ) -> Iterator[tuple[int, R]]:
     """Yield what `work` makes of each item, with the item's place, as they are done.
 
     One process is this one, and takes the items in order. Several are new ones, to each of which
-    `work` goes once, so that it may keep what its items have in common. light: it computes little,
-    so that its processes need no torch, and take a tenth of a gigabyte each. The first error ends
-    all; raises DeviceError if a process was killed.
+    `work` goes once, so that it may keep what its items have in common. threads: of each process,
+    its share of the cores if None. light: `work` computes little, so that its processes need no
+    torch. The first error ends all; raise DeviceError if a process was killed.
     """
     if processes == 1:
         yield from ((place, work(item)) for place, item in enumerate(items))
         return
     context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
-    threads = max(1, count_threads() // processes)
+    threads = threads or max(1, count_threads() // processes)
     with ProcessPoolExecutor(processes, context, _begin, (work, threads, light)) as pool:
         with interrupts_held():
             places = {pool.submit(_call, item): place for place, item in enumerate(items)}
@@ -89,6 +94,10 @@ def spread(
             with naming_killed(processes):
                 for done in as_completed(places):
                     yield places[done], done.result()
+        except KeyboardInterrupt:
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
         finally:  # a caller that stops waits for no more than what has begun
             pool.shutdown(cancel_futures=True)
 

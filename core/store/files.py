@@ -27,7 +27,6 @@ from core.store.schema import META, ORDER, RESULT, SCHEMA, VERSIONS, Meta, is_pr
 CONFIG = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
 MAGIC = b"DUCK"  # at byte 8 of every DuckDB file
 HEADERS = 3 * 4096  # bytes before the first block
-SMALL = 1 << 20  # bytes of a file whose tables are kept in memory
 Stamp = tuple[int, int, int]
 
 # by process: an instance does not survive a fork
@@ -179,31 +178,18 @@ def _rows_of_database(path: Path) -> dict[str, str]:
 
 
 def read_frame(path: Path, name: str = "result") -> pd.DataFrame:
-    """Return a table of a file, its rows in order; a small one is read once while the file stays
-    the same. Raise StoreError if it was removed meanwhile, StoreDamagedError.
+    """Return a table of a file, its rows in order; raise StoreError if it was removed meanwhile,
+    StoreDamagedError.
     """
-    try:
-        now = stamp(path)  # before it is read: see `examine`
-        if now[1] > SMALL:
-            return _read(path, name)
-        return _read_once(path, name, now).copy(deep=False)
-    except FileNotFoundError as error:
-        raise _removed(path) from error
-
-
-@lru_cache(maxsize=1024)
-def _read_once(path: Path, name: str, _: Stamp) -> pd.DataFrame:
-    return _read(path, name)
-
-
-def _read(path: Path, name: str) -> pd.DataFrame:
     if path.suffix == RESULT:
-        with parquet(path) as file:
-            return file.read().to_pandas()
+        try:
+            with parquet(path) as file:
+                return file.read().to_pandas()
+        except FileNotFoundError as error:
+            raise _removed(path) from error
     query = f'SELECT * EXCLUDE ("{ORDER}") FROM file.{name} ORDER BY "{ORDER}"'
     with reading(path) as connection:
-        table: pa.Table = connection.sql(query).to_arrow_table()
-        return table.to_pandas()
+        return connection.sql(query).to_arrow_table().to_pandas()
 
 
 def has_table(connection: duckdb.DuckDBPyConnection, name: str) -> bool:

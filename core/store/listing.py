@@ -146,14 +146,9 @@ def text_costs(folder: Path, model: str) -> pd.DataFrame | None:
     """Return index, bits and bytes per text of an expected model, None if it codes none."""
     if not (folder / TEXTS).exists():
         return None
-    costs = _costs_once(folder / TEXTS, stamp(folder / TEXTS))
+    costs = read_frame(folder / TEXTS)
     own = costs[costs["model"] == model]
     return None if own.empty else own.drop(columns="model").reset_index(drop=True)
-
-
-@lru_cache(maxsize=2)
-def _costs_once(path: Path, _: Stamp) -> pd.DataFrame:
-    return read_frame(path)
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -78,21 +78,19 @@ def add_dataset(root: Path, dataset: Dataset, *, report: Progress | None = None)
     earlier revision. Raise StimuliError for repeated ids or captions and for a broken image.
     """
     card = dataset.card
-    target, kept = dataset_file(root, card.name), kept_card(card, root)
-    held = examine_if_usable(target)
-    if held is not None and dataset_card(held) == kept:
-        return target
+    held = examine_if_usable(dataset_file(root, card.name))
+    if held is not None and dataset_card(held) == kept_card(card, root):
+        return dataset_file(root, card.name)
     _check_dataset(dataset)
 
-    def fill(connection: duckdb.DuckDBPyConnection) -> None:
-        _write_frame(connection, "stimuli", dataset.stimuli)
-        _write_frame(connection, "captions", dataset.captions)
-        if card.has_images:
-            _write_images(connection, dataset, report)
-        _write_card(connection, kept)
+    def images() -> Iterator[tuple[bytes, tuple[int, int]]]:
+        for index in range(card.size):
+            image = dataset.image(index)
+            yield thumbnail(image), image.size
+            if report:
+                report(index + 1, card.size, f"thumbnails of {card.name}")
 
-    with locked(target):
-        return publish(target, fill)
+    return _publish_dataset(root, card, dataset.stimuli, dataset.captions, images())
 
 
 def add_subset(root: Path, card: DatasetCard) -> Path:
@@ -100,7 +98,7 @@ def add_subset(root: Path, card: DatasetCard) -> Path:
     raise StoreError if another dataset has the name.
     """
     target, store, chosen = dataset_file(root, card.name), Store(root), card.source[SUBSET]
-    of, rows, kept = chosen["of"], chosen["rows"], kept_card(card, root)
+    of, rows = chosen["of"], chosen["rows"]
     if held := examine_if_usable(target):
         if held.revision == card.revision:
             return target
@@ -109,31 +107,49 @@ def add_subset(root: Path, card: DatasetCard) -> Path:
             " the same stimuli"
         )
 
+    def images() -> Iterator[tuple[bytes, tuple[int, int] | None]]:
+        sizes = store.image_sizes(of)
+        for start in range(0, len(rows), CHUNK):
+            some = rows[start : start + CHUNK]
+            known = [None] * len(some) if sizes is None else sizes.to_numpy()[some].tolist()
+            yield from zip(store.thumbnails(of, some), known, strict=True)
+
+    stimuli, captions = store.stimuli(of).iloc[rows], some_captions(store.captions(of), rows)
+    return _publish_dataset(root, card, stimuli, captions, images())
+
+
+def _publish_dataset(
+    root: Path,
+    card: DatasetCard,
+    stimuli: pd.DataFrame,
+    captions: pd.DataFrame,
+    images: Iterator[tuple[bytes, tuple[int, int] | None]],
+) -> Path:
+    """Publish a dataset. images: of each its thumbnail and its size, None if unknown."""
+    target, kept = dataset_file(root, card.name), kept_card(card, root)
+
     def fill(connection: duckdb.DuckDBPyConnection) -> None:
-        _write_frame(connection, "stimuli", store.stimuli(of).iloc[rows])
-        _write_frame(connection, "captions", some_captions(store.captions(of), rows))
+        _write_frame(connection, "stimuli", stimuli)
+        _write_frame(connection, "captions", captions)
+        sizes: list[tuple[int, int]] = []
         if card.has_images:
             connection.execute("CREATE TABLE thumbnails (index INTEGER, webp BLOB)")
-            for start in range(0, len(rows), CHUNK):
-                images = store.thumbnails(of, rows[start : start + CHUNK])
-                _insert(connection, "thumbnails", _thumbnails(start, images))
-            if (sizes := store.image_sizes(of)) is not None:
-                _write_frame(connection, "sizes", sizes.iloc[rows])
-        _write_card(connection, kept)
+        for start in range(0, card.size if card.has_images else 0, CHUNK):
+            some = list(islice(images, CHUNK))
+            indices = pa.array(range(start, start + len(some)), pa.int32())
+            webp = pa.array([image for image, _ in some], pa.binary())
+            _insert(connection, "thumbnails", pa.table({"index": indices, "webp": webp}))
+            sizes += [size for _, size in some if size]
+        if sizes:
+            _write_frame(connection, "sizes", pd.DataFrame(sizes, columns=["width", "height"]))
+        recipe = Recipe.of(
+            "dataset", name=kept.name, revision=kept.revision, source=dict(kept.source)
+        )
+        meta = Meta("dataset", kept.name, kept.name, kept.revision, recipe, vars(kept))
+        _write_meta(connection, meta)
 
     with locked(target):
         return publish(target, fill)
-
-
-def _write_card(connection: duckdb.DuckDBPyConnection, card: DatasetCard) -> None:
-    recipe = Recipe.of("dataset", name=card.name, revision=card.revision, source=dict(card.source))
-    meta = Meta("dataset", card.name, card.name, card.revision, recipe, vars(card))
-    _write_meta(connection, meta)
-
-
-def _thumbnails(start: int, images: Sequence[bytes]) -> pa.Table:
-    indices = range(start, start + len(images))
-    return pa.table({"index": pa.array(indices, pa.int32()), "webp": pa.array(images, pa.binary())})
 
 
 def write_embedding(root: Path, embedding: Embedding) -> Path:
@@ -291,24 +307,6 @@ def _arrow(name: str, frame: pd.DataFrame | pa.Table) -> pa.Table:
             f"the table of {name} has two columns of one name, or mixes text and numbers in one;"
             f" rename one, or make each one kind ({error})"
         ) from error
-
-
-def _write_images(
-    connection: duckdb.DuckDBPyConnection, dataset: Dataset, report: Progress | None
-) -> None:
-    connection.execute("CREATE TABLE thumbnails (index INTEGER, webp BLOB)")
-    size, sizes = dataset.card.size, []
-    for start in range(0, size, CHUNK):
-        indices = range(start, min(start + CHUNK, size))
-        images = []
-        for index in indices:
-            image = dataset.image(index)
-            images.append(thumbnail(image))
-            sizes.append(image.size)
-            if report:
-                report(index + 1, size, f"thumbnails of {dataset.card.name}")
-        _insert(connection, "thumbnails", _thumbnails(start, images))
-    _write_frame(connection, "sizes", pd.DataFrame(sizes, columns=["width", "height"]))
 
 
 def _write_layer(connection: duckdb.DuckDBPyConnection, index: int, embedding: Embedding) -> int:

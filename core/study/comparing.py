@@ -35,7 +35,7 @@ BUDGET = 8 * 10**9  # bytes that the kernels of one comparison may take together
 
 
 def kernel_bytes(n: int, *, layers: int) -> int:
-    """Return the memory of kernels: half a float32 matrix per layer, two float64 in the making."""
+    """Return the memory of kernels: half a float32 matrix per layer and two float64 at once."""
     return (2 * layers + 16) * n**2
 
 
@@ -46,10 +46,8 @@ def fits(n: int, *, layers: int) -> bool:
 def choose_engine(
     study: Study, measure: Measure, models: Sequence[str] = (), *, concatenated: bool = False
 ) -> AnyEngine:
-    """Return the engine that compares these models of a study, on its device; see `engine_over`.
-
-    models: those that are held at once; with none, only the measure and the number of stimuli are
-    checked. concatenated: as for `Study.spaces`. Raises UnknownNameError for a model, too.
+    """Return the engine that compares these models on the study's device; see `engine_over`.
+    models: held at once; with none, only the measure and the number of stimuli are checked.
     """
     study.store.note({f"metric:{measure.metric}": str(find_metric(measure.metric).version)})
     layers = sum(len(study.entry(name).dims) + concatenated for name in dict.fromkeys(models))
@@ -57,16 +55,16 @@ def choose_engine(
 
 
 def engine_over(n: int, measure: Measure, *, layers: int, device: str = "cpu") -> AnyEngine:
-    """Return the engine that compares so many layers of n stimuli, all held at once. If their
-    kernels do not fit into BUDGET, none that makes a matrix of all pairs of stimuli.
+    """Return the engine that compares so many layers of n stimuli, held at once; a streamed one if
+    their kernels exceed BUDGET.
 
-    Raises UnknownNameError for the metric, MetricError for its parameters, for one that needs such
-    a matrix and for one that takes no GPU, DeviceError for a device that is not there.
+    Raise UnknownNameError for the metric, MetricError for its parameters or if it needs more
+    memory, DeviceError.
     """
     metric, settings = find_metric(measure.metric), measure.settings
     if "k" in settings:
         check_k(settings["k"], n)
-    held = layers if metric.every_pair else 0  # else nothing of n² numbers stays
+    held = layers if metric.every_pair else 0  # of n² numbers
     if not (metric.every_pair or metric.streamed) or fits(n, layers=held):
         return make_engine(measure.metric, device=device, **settings)
     too_large = (
@@ -98,11 +96,10 @@ def align_models(
 ) -> pd.DataFrame:
     """Align every model of x with every model of y.
 
-    Returns model_x, model_y, layer_x, layer_y (counted from 0; the concatenated layers come after
-    the last), score, chance (of one pair of layers; NaN if no formula gives it), n, the metric's
-    parameters and reason: why a score is NaN. With `all` as layers, a row per pair of layers; if
-    the best is sought and no pair of layers has a score, the layers are -1. Raises UnknownNameError
-    for the metric or a model, MetricError if no model of a side can be compared, and for the rest.
+    Return model_x, model_y, layer_x, layer_y (from 0; concatenated layers come last; -1 if no pair
+    has a score), score, chance (of one pair of layers, NaN without a formula), n, the metric's
+    parameters and reason: why a score is NaN. With `all` as layers, a row per pair of layers. Raise
+    UnknownNameError for the metric or a model, MetricError if no model of a side can be compared.
     """
     every = comparison.layers == ALL
     choice = (
@@ -123,8 +120,8 @@ def layer_scores(
     *,
     concatenated: bool = False,
 ) -> dict[Pair, Float64[np.ndarray, "_ _"]]:
-    """Compare every layer of each model of x (rows) with every layer of each model of y (columns),
-    by pair of models; NaN if a layer has no score. Raises as `align_models`.
+    """Return the scores of all layers of x (rows) and y (columns), by pair of models; NaN if a
+    layer has none. Raise as `align_models`.
     """
     pairs = compare_models(study, x, y, measure, concatenated=concatenated)
     return {pair: scores.values for pair, scores in pairs.items()}
@@ -133,9 +130,7 @@ def layer_scores(
 def prepare_each(
     study: Study, engine: Engine[P], models: Sequence[str], *, concatenated: bool = False
 ) -> tuple[dict[str, Prepared[P]], dict[str, str]]:
-    """Make models ready to be compared; neighbor metrics take the neighbors that are kept. Returns
-    those that are ready, and why the others are refused.
-    """
+    """Return the models ready to be compared, and why others are refused."""
 
     def prepare(model: str) -> Prepared[P]:
         if (source := engine.from_neighbors) is not None:
@@ -216,10 +211,8 @@ def _chances(
 
 
 def check_pairing(study: Study, comparison: Comparison) -> None:
-    """Refuse what `pair_models` cannot compare by, before anything is computed.
-
-    Raises UnknownNameError for the metric, MetricError for its parameters and for a fixed pair of
-    layers: among models of one set there are no sides.
+    """Raise MetricError for a comparison that `pair_models` cannot make: a wrong parameter, or a
+    fixed pair of layers, as models of one set have no sides.
     """
     if comparison.read_layers().pair is not None:
         raise MetricError(
@@ -232,12 +225,11 @@ def check_pairing(study: Study, comparison: Comparison) -> None:
 def pair_models(
     study: Study, names: Sequence[str], comparison: Comparison, report: Progress | None = None
 ) -> pd.DataFrame:
-    """Align every two of the models, of any modality.
+    """Align every two of the models, with the mean of both directions of an asymmetric metric.
 
-    A metric that is not symmetric gives the mean of both directions, for each pair of layers.
-    Returns a row for each pair, model_x before model_y in the order of `names`: model_x, model_y,
-    layer_x, layer_y, score, reason. Raises UnknownNameError for a model, MetricError if none can be
-    compared, and as `check_pairing`.
+    Return a row for each pair in the order of `names`: model_x, model_y, layer_x, layer_y, score,
+    reason. Raise UnknownNameError for a model, MetricError if none can be compared, and as
+    `check_pairing`.
     """
     check_pairing(study, comparison)
     choice, spec = comparison.read_layers(), comparison.spec

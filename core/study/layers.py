@@ -1,4 +1,4 @@
-"""Scores of all pairs of layers of two models, and which of them stand for the models."""
+"""Scores of all pairs of layers of two models, and which of them are the models' alignment."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ NOWHERE = (-1, -1)  # no pair of layers has a score
 
 @dataclass(frozen=True)
 class LayerChoice:
-    """The best-aligned pair, one relative depth of both models, or a fixed pair; at most one of
-    depth and pair is given.
+    """The best-aligned pair, one relative depth of both models, or a fixed pair.
 
-    depth: 0 is the first layer of each model, 1 the last. pair: layers counted from 0, or from −1,
-    the last, backward; a model of one layer, as reality is, has no other to name. concatenated: all
-    layers of a model side by side are one more candidate for the best pair.
+    depth: 0 is the first layer of each model, 1 the last. pair: layers from 0, or from −1 backward;
+    ignored by a model of one layer. concatenated: all layers of a model side by side are one more
+    candidate for the best.
     """
 
     depth: float | None = None
@@ -35,7 +34,7 @@ class LayerChoice:
     concatenated: bool = False
 
     def place(self, layers_x: int, layers_y: int) -> tuple[int, int] | None:
-        """Return the pair that is compared, None if the best is sought; raises MetricError."""
+        """Return the pair that is compared, None for the best; raise MetricError."""
         if self.depth is not None:
             return round(self.depth * (layers_x - 1)), round(self.depth * (layers_y - 1))
         if self.pair is None:
@@ -49,11 +48,11 @@ class LayerChoice:
         return self.pair[0] % layers_x, self.pair[1] % layers_y
 
 
-ALL = "all"  # every pair of layers, not one that stands for two models
+ALL = "all"  # every pair of layers
 
 
 def read_choice(text: str, *, concatenated: bool = False) -> LayerChoice:
-    """Read `best`, `last`, `A:B` or a relative depth such as 0.5; raises MetricError."""
+    """Read `best`, `last`, `A:B` or a relative depth such as 0.5; raise MetricError."""
     if concatenated and text != "best":
         raise MetricError(
             "as paper, all layers side by side are one more candidate for the best; got layers"
@@ -72,8 +71,8 @@ def read_choice(text: str, *, concatenated: bool = False) -> LayerChoice:
 
 
 def concatenate(layers: Sequence[Float[np.ndarray, "n _"]]) -> Float[np.ndarray, "n d"]:
-    """Join a model's layers side by side as they are: only the whole gets rows of length 1, so a
-    layer of large values weighs more. Source: Huh et al. 2024, appendix C.2.
+    """Join a model's layers side by side without normalizing each. Source: Huh et al. 2024,
+    appendix C.2.
     """
     return np.concatenate(layers, axis=1)
 
@@ -81,9 +80,8 @@ def concatenate(layers: Sequence[Float[np.ndarray, "n _"]]) -> Float[np.ndarray,
 def pick(
     scores: Float64[np.ndarray, "Lx Ly"], choice: LayerChoice, *, spec: MetricSpec
 ) -> tuple[int, int]:
-    """Return the chosen layers: of equally aligned pairs the lowest of x, then of y; NaN is never
-    the best. NOWHERE if the best is sought and every pair is NaN. Raises MetricError for a pair
-    that is not there.
+    """Return the chosen layers: of ties the lowest of x, then of y; NOWHERE if every pair is NaN.
+    Raise MetricError for a pair that is not there.
     """
     place = choice.place(*scores.shape)
     if place is not None:
@@ -96,7 +94,7 @@ def pick(
 
 
 def aggregate(choice: LayerChoice, *, spec: MetricSpec) -> Choice:
-    """Return what makes one score of all layer pairs, for every permutation of a null."""
+    """Return the function from scores of all layer pairs to one, per permutation of a null."""
 
     def chosen(scores: Float64[np.ndarray, "P Lx Ly"]) -> Float64[np.ndarray, " P"]:
         place = choice.place(*scores.shape[1:])
@@ -110,11 +108,8 @@ MOST_HELD = 4096  # pairs of models whose scores are held
 
 @dataclass(frozen=True)
 class PairScores:
-    """The scores of two models' layers, and why some have none.
-
-    alone: why each layer of x, and of y, cannot be compared, "" if it can. together: why two layers
-    that each can be compared cannot be compared with each other. model: why one of the models has
-    no layer that can be compared, "" if both have one.
+    """The scores of two models' layers, and why some have none: a layer of x or y `alone`, two
+    layers `together`, or all layers of a `model`; "" for no reason.
     """
 
     values: Float64[np.ndarray, "Lx Ly"]
@@ -127,9 +122,7 @@ class PairScores:
         return cls(scores.values, (refusals_x, refusals_y), scores.refusals)
 
     def reason(self, names: tuple[str, str], place: Place) -> str:
-        """Return why two layers have no score, "" if they have one. place: NOWHERE if the best pair
-        was sought and none has a score.
-        """
+        """Return why two layers have no score, "" if they have one."""
         if self.model:
             return self.model
         if place == NOWHERE:
@@ -148,8 +141,8 @@ class PairScores:
 
 @dataclass(frozen=True)
 class Noise:
-    """What repeats say of one layer under a metric. halves: the mean score of two halves of the
-    repeats. ceiling: of its alignment with a model without noise. reason: why the ceiling is NaN.
+    """Noise of one layer. halves: the mean score of two halves of its repeats. ceiling: of its
+    alignment with a model without noise. reason: why the ceiling is NaN.
     """
 
     halves: float
@@ -159,11 +152,10 @@ class Noise:
 
 @dataclass
 class HeldScores:
-    """What a study has compared already, by what it depends on: nothing is compared twice.
+    """What a study has compared already, by digests of recipe and models.
 
-    pairs: by the metric's recipe and the digests of both models. models: why a model cannot be
-    compared. traits: numbers of a model's layers that its chance depends on. noise: what its
-    repeated measurements say of each layer. scorers: see `core.questions.dispersion.effect`.
+    models: why a model cannot be compared. traits: of each layer, for its chance. noise: of each
+    layer. scorers: see `core.questions.dispersion.effect`.
     """
 
     pairs: dict[tuple[str, str, str], PairScores] = field(default_factory=dict)
@@ -185,9 +177,8 @@ Pair = tuple[str, str]
 def align(
     pairs: Mapping[Pair, PairScores], *, choice: LayerChoice, spec: MetricSpec
 ) -> pd.DataFrame:
-    """Return a row for each pair of models, in order: model_x, model_y, layer_x, layer_y (counted
-    from 0), score of the chosen layers, reason: why it is NaN. If the best is sought and no pair of
-    layers has a score, both layers are -1. Raises MetricError for layers that are not there.
+    """Return a row for each pair of models: COLUMNS; layers from 0, -1 if no pair has a score.
+    Raise MetricError for layers that are not there.
     """
     places = [pick(scores.values, choice, spec=spec) for scores in pairs.values()]
     rows = [one.row(names, at) for (names, one), at in zip(pairs.items(), places, strict=True)]
@@ -215,9 +206,8 @@ def align_among(
     choice: LayerChoice,
     spec: MetricSpec,
 ) -> pd.DataFrame:
-    """Return a row for every two of the models, with the columns of `align`. names: in the order
-    that decides which is model_x. A pair without scores has the score NaN, the layers -1 and no
-    reason.
+    """Return a row for every two of the models in the order of `names`, with the columns of
+    `align`; score NaN and layers -1 for a pair without scores.
     """
     aligned = align(pairs, choice=choice, spec=spec)
     every = pd.DataFrame(list(combinations(names, 2)), columns=list(COLUMNS[:2]))
@@ -227,11 +217,8 @@ def align_among(
 
 
 def score_matrix(pairs: pd.DataFrame, names: Sequence[str]) -> Float64[np.ndarray, "m m"]:
-    """Return the symmetric matrix of the scores of these models; NaN without a score, and on the
-    diagonal.
-
-    pairs: model_x, model_y, score, each pair once, in any direction. Raises UnknownNameError for a
-    model that has no pair.
+    """Return the symmetric matrix of these models' scores, NaN on the diagonal. pairs: model_x,
+    model_y, score, each pair once. Raise UnknownNameError for a model without a pair.
     """
     compared = set(pairs["model_x"]) | set(pairs["model_y"])
     if unknown := [name for name in names if name not in compared]:

@@ -1,6 +1,4 @@
-"""The models of a study as a table: what people call them, how they were trained, where each stands
-in its training and how competent it is among others.
-"""
+"""The models of a study as a table: titles, training, competence."""
 
 from __future__ import annotations
 
@@ -35,17 +33,14 @@ REFUSED = "refused"  # of a model that no metric can compare
 
 
 def describe(cards: Sequence[ModelCard], refused: Collection[str] = ()) -> pd.DataFrame:
-    """Return a row per model, from what its maker wrote down; what is unknown is NaN or empty.
+    """Return a row per model: MODEL_COLUMNS; what is unknown is NaN or empty.
 
-    group: what decides its hue: the objective (vision), the family (language) or its own name, of
-    those whose objective or family is unknown what its modality is called; untrained models, and
-    multitask ones that learned fewer tasks than others of the table, form groups of their own. run,
-    step: the training it comes from, its own name if that is unknown, and after how many steps.
-    copy: taken before that training's end, so no model of its own in any statistic. tasks: how many
-    it was supervised on. size: what its config calls it. recipe: the same for all seeds. varies: in
-    what it differs from the usual training of its objective; `seed` if the table has an earlier
-    seed of its recipe, `readout` if it has the class token of what is read out here in its patches,
-    `dissimilarities` if they alone are known, and `refused` if no metric can compare it.
+    group: for its hue: the objective (vision), the family (language), its own name, or its
+    modality's name if these are unknown; untrained models and multitask ones of fewer tasks are
+    groups of their own. run, step: of its training. copy: taken before the training's end. tasks:
+    how many it was supervised on. recipe: the same for all seeds. varies: in what it differs from
+    the usual training of its objective, or `seed` (an earlier seed is in the table), `readout` (its
+    class token is, too), `dissimilarities` (no vectors), `refused` (no metric compares it).
     """
     rows = [_row(card) for card in cards]
     models = pd.DataFrame(rows, columns=[*MODEL_COLUMNS, "seed", "of_patches"]).astype(_TYPES)
@@ -67,9 +62,8 @@ def describe(cards: Sequence[ModelCard], refused: Collection[str] = ()) -> pd.Da
 
 
 def groups_by_age(models: pd.DataFrame, made_at: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    """Return each group of models of `describe` with its modality and what its models have in
-    common, those embedded first first; a model that is not grouped by its family has that as well.
-    Sizes come last, the smallest first. made_at: when each was embedded, by model.
+    """Return group, modality and grouping of the models of `describe` in the order of their
+    embedding (made_at, by model), then their families, then sizes by parameters.
     """
     ordered = models.assign(made=models["model"].map(made_at)).sort_values(["made", "model"])
     groups: list[tuple[str, str, str]] = []
@@ -83,7 +77,7 @@ def groups_by_age(models: pd.DataFrame, made_at: Mapping[str, str]) -> list[tupl
 
 
 def known_kinds(models: pd.DataFrame, by: str) -> pd.Series:
-    """Return the family, objective or group of models of `describe`, by model, "" if unknown."""
+    """Return a column (family, objective, group) by model, "" if unknown."""
     kinds = models[by].fillna("").astype(str)
     plurals = models["modality"].map(lambda name: find_modality(name).plural)
     unknown = kinds.isin(UNKNOWN) | ((by == "group") & (kinds == plurals))
@@ -91,21 +85,19 @@ def known_kinds(models: pd.DataFrame, by: str) -> pd.Series:
 
 
 def named_kinds(models: pd.DataFrame, by: str) -> pd.Series:
-    """Return `known_kinds` as legends have them: what is unknown is called as its modality is."""
+    """Return `known_kinds`, with the name of the modality if unknown."""
     kinds = known_kinds(models, by)
     plurals = [find_modality(name).plural for name in models["modality"]]
     return kinds.mask(kinds == "", pd.Series(plurals, kinds.index, dtype=object))
 
 
 def clusters(models: pd.DataFrame, by: str = "family") -> dict[str, str]:
-    """Return which models are alike by a column such as family; an unknown one is like no other."""
+    """Return a column such as family by model; the model's own name if it is unknown."""
     return {name: kind or name for name, kind in known_kinds(models, by).items()}
 
 
 def lines(models: pd.DataFrame) -> dict[str, str]:
-    """Return which models a test takes for relatives: of one family and, if known of all of it, of
-    one group. Their sizes and seeds count once.
-    """
+    """Return the relatives of a test by model: one family and, if known, one group."""
     family, group = known_kinds(models, "family"), known_kinds(models, "group")
     told = (group != "").groupby(family).transform("all")
     return {
@@ -120,7 +112,7 @@ def unknown_families(models: pd.DataFrame, names: Iterable[str]) -> list[str]:
 
 
 def open_because(models: pd.DataFrame, names: Iterable[str]) -> str:
-    """Return why a test is no more than open, "" if all families are known."""
+    """Return why a test stays open, "" if all families are known."""
     unknown = unknown_families(models, names)
     if not unknown:
         return ""
@@ -168,7 +160,7 @@ def is_reality(models: pd.DataFrame) -> pd.Series:
 
 
 def is_measured(models: pd.DataFrame) -> pd.Series:
-    """Return for each model of `describe` whether it is a brain or people, not a trained model."""
+    """Return which models of `describe` are brains or people."""
     return _fits(models, lambda modality: modality.is_measured)
 
 
@@ -193,10 +185,7 @@ def has_unfinished(models: pd.DataFrame) -> bool:
 
 
 def usual(models: pd.DataFrame) -> pd.DataFrame:
-    """Return the models that a study is about if none are named: one finished training of each
-    usual recipe. Other seeds are not independent of it, and models that vary it on purpose are
-    there to say why.
-    """
+    """Return the models of a study if none are named: one finished training per usual recipe."""
     return without_variants(trained(models))
 
 
@@ -208,23 +197,18 @@ SOLVED = "share of tasks solved"
 
 
 def basis_of(solved: pd.DataFrame) -> str:
-    """Return what the competence of vision models is, in words; solved: of `TasksSolved`."""
+    """Return in words what the competence of vision models is. solved: of `TasksSolved`."""
     return str(solved["basis"].iloc[0]) if len(solved) else SOLVED
 
 
 def language_basis(models: pd.DataFrame, competence: pd.DataFrame) -> str:
-    """Return what the competence of language models is, in words."""
     names = models.loc[models["modality"] == LANGUAGE.name, "model"]
     return next(iter(competence.loc[competence["model"].isin(names), "unit"]), SKILL)
 
 
 def skill_ranks(models: pd.DataFrame, competence: pd.DataFrame, solved: pd.DataFrame) -> pd.Series:
-    """Return where each model stands among the measured ones of its modality, by name: 0 is the
-    least competent, 1 the most.
-
-    competence: model, value, of models that read no images. solved: model, solved, of vision
-    models, the answer of `TasksSolved`. NaN if it was not measured, and for all of a modality in
-    which fewer than two were.
+    """Return each model's rank by competence within its modality, 0 the lowest, 1 the highest; NaN
+    if unknown or alone. competence: model, value; solved: of vision models, of `TasksSolved`.
     """
     values = skill_values(competence, solved).reindex(models["model"])
     return rank_within(values, models.set_index("model")["modality"])
@@ -236,6 +220,5 @@ def skill_values(competence: pd.DataFrame, solved: pd.DataFrame) -> pd.Series:
 
 
 def rank_within(values: pd.Series, group: pd.Series) -> pd.Series:
-    """Return the rank of each value within its group, from 0 to 1; NaN if it is alone."""
     ranks, count = values.groupby(group).rank(), values.groupby(group).transform("count")
     return ((ranks - 1) / (count - 1)).where(count > 1)

@@ -25,9 +25,8 @@ SUBJECTS = "units of two subjects do not correspond"
 
 
 def held_noise(study: Study, model: str, measure: Measure) -> list[Noise]:
-    """Return the noise of each layer of a model that was measured several times; a study finds it
-    once. The halves are prepared as the model's own layers are: clamped together, then each alone.
-    Raises MetricError for a metric that does not compare so many stimuli.
+    """Return the noise of each layer of a model that was measured several times, found once per
+    study. Raise MetricError for a metric that does not compare so many stimuli.
     """
     choices = {"metric": measure.metric, **measure.settings}
     key = Recipe.of("noise", **choices).digest, study.entry(model).digest
@@ -60,8 +59,8 @@ def held_noise(study: Study, model: str, measure: Measure) -> list[Noise]:
 
 
 def pair_ceiling(noises: Sequence[Noise], measure: Measure) -> float:
-    """Return the ceiling of two layers, one or both of them noisy: of correlations the product of
-    both (Spearman 1904), of other metrics the one that is less aligned.
+    """Return the ceiling of two layers: of correlations the product of both (Spearman 1904), of
+    other metrics the less aligned one.
     """
     ceilings = [noise.ceiling for noise in noises]
     if find_metric(measure.metric).attenuates:
@@ -130,17 +129,13 @@ def summarize_replicates(trainings: pd.DataFrame, pairs: pd.DataFrame) -> pd.Dat
 
 
 def ceiling_of(table: pd.DataFrame, modality: str) -> float:
-    """Return the mean alignment of two seeds over the recipes of a modality, from
-    `summarize_replicates`; NaN if none was trained twice.
-    """
+    """Return the mean over a modality's recipes of `summarize_replicates`; NaN without any."""
     means = table.loc[table["modality"] == modality, "mean"]
     return float(means.mean()) if len(means) else np.nan
 
 
 def ceiling_between(table: pd.DataFrame, x: str, y: str) -> float:
-    """Return the ceiling of pairs of these modalities: that of one of them, of two the geometric
-    mean of both; NaN if one has none.
-    """
+    """Return the geometric mean of both modalities' ceilings; NaN if one has none."""
     if x == y:
         return ceiling_of(table, x)
     product = ceiling_of(table, x) * ceiling_of(table, y)

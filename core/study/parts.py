@@ -63,9 +63,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Measure:
-    """A metric with its parameters. k: None for the metric's own default. parameters: what differs
-    from the metric's defaults.
-    """
+    """A metric with its parameters. k: None for the metric's default."""
 
     metric: str = option(
         "mutual_knn", label="Metric", metavar="METRIC", help="metric; see platoscope metrics list"
@@ -79,9 +77,7 @@ class Measure:
 
     @classmethod
     def of(cls: type[M], metric: str, parameters: Mapping[str, Any], **layers: str) -> M:
-        """Return a measure from a metric's parameters; defaults are left unsaid. layers: the
-        further fields of a `Comparison`.
-        """
+        """Return a measure from a metric's parameters. layers: further fields of a `Comparison`."""
         defaults = _find(metric).spec.defaults
         changed = {name: value for name, value in parameters.items() if value != defaults.get(name)}
         k = changed.pop("k", None)
@@ -89,12 +85,11 @@ class Measure:
 
     @property
     def changed(self) -> dict[str, Any]:
-        """The parameters that were named, as keywords of the metric."""
         return {**({} if self.k is None else {"k": self.k}), **dict(self.parameters)}
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Every parameter of the metric; raises UnknownNameError and MetricError."""
+        """Every parameter of the metric; raise UnknownNameError and MetricError."""
         return _find(self.metric).complete(self.changed)
 
     @property
@@ -119,8 +114,8 @@ class Measure:
 
 @dataclass(frozen=True)
 class LayerRule:
-    """Which layers stand for two models. candidates: which layers there are, as the code or the
-    text of Huh et al. 2024 has it.
+    """Which layers of two models are compared. candidates: as in the code or the text of Huh et al.
+    2024.
     """
 
     layers: str = option(
@@ -149,7 +144,7 @@ class LayerRule:
 
 @dataclass(frozen=True)
 class Comparison(LayerRule, Measure):
-    """A metric with its parameters, and which layers stand for two models."""
+    """A metric with its parameters, and which layers are compared."""
 
 
 @dataclass(frozen=True)
@@ -178,10 +173,7 @@ class Calibration:
 
 @dataclass(frozen=True)
 class LayerPair:
-    """One layer of each of two models, counted from 0.
-
-    x, y: "" for the best-aligned two models. layer_x, layer_y: None for the best-aligned layers.
-    """
+    """One layer of each of two models; "" and None for the best aligned."""
 
     x: str = option(
         "", name="a", label="One model", metavar="M", help="one model (of the best-aligned two)"

@@ -1,8 +1,7 @@
-"""Published alignments: shipped as CSV under data/published, a row per value, each with the source
-that states it; and which of them are of models and stimuli that a study has.
+"""Published alignments: a row per value with its source, shipped as CSV under data/published.
 
 A value belongs to models by their specs, embedded as usual, and to a whole dataset by its id and
-size, and to no others: a copy in a folder may have other weights, another sample other stimuli.
+size.
 """
 
 from __future__ import annotations
@@ -31,20 +30,18 @@ _TYPES = {"stimuli": "Int64", "k": "Int64", "value": "float64", "chance": "float
 
 
 def published_alignments() -> pd.DataFrame:
-    """Return every published value: COLUMNS, texts that are missing are "", numbers NaN.
+    """Return every published value: COLUMNS; missing texts are "", numbers NaN.
 
-    page: where it is compared with one's own. place: the figure or table of the work. dataset: its
-    id on the hub, ID@REVISION if it has several, or the name that the source gives it. x, y: specs
-    of models, "" if a value is of no single pair. layers: as `core.study.layers.read_choice` reads
-    them. value: NaN if the source gives a direction alone. ask: the words of the command that
-    answers it.
+    page: compares it with one's own. place: figure or table of the work. dataset: ID or
+    ID@REVISION on the hub, or the source's name. x, y: specs, "" if a value is of no single pair.
+    layers: of `core.study.layers.read_choice`. value: NaN for a direction alone. ask: a command.
     """
     return read_alignments(FILE, stamp(FILE)).copy()
 
 
 @lru_cache(maxsize=1)
 def read_alignments(path: Path, _: Stamp = (0, 0, 0)) -> pd.DataFrame:
-    """Read a file of published values; raises InputError for other columns or a missing source."""
+    """Read a file of published values; raise InputError for other columns or a missing source."""
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
     if tuple(table) != COLUMNS:
         raise InputError(
@@ -60,9 +57,8 @@ def read_alignments(path: Path, _: Stamp = (0, 0, 0)) -> pd.DataFrame:
 
 
 def is_dataset(card: DatasetCard, dataset: str, stimuli: int) -> bool:
-    """Return whether a dataset of a store is a published one: by its id and revision on the hub, or
-    by its name if it has no id, and by its size. A name, and a commit without a name, are taken on
-    trust.
+    """Return whether a dataset of a store is a published one, by size and by id with revision on
+    the hub, or by its name if it has no id.
     """
     hub_id, _, revision = dataset.partition("@")
     own_revision = str(card.source.get("revision"))
@@ -71,7 +67,7 @@ def is_dataset(card: DatasetCard, dataset: str, stimuli: int) -> bool:
 
 
 def published_here(study: Study) -> pd.DataFrame:
-    """Return the published values of this dataset whose models are all here, by their names."""
+    """Return the published values of this dataset and of models that are all here, by name."""
     study.store.note_files(FILE)
     card, table = study.dataset, published_alignments().dropna(subset=["stimuli", "value"])
     mine = [
@@ -86,8 +82,8 @@ def published_here(study: Study) -> pd.DataFrame:
 
 
 def models_by_spec(study: Study) -> dict[str, list[str]]:
-    """Return the study's models by their specs, of those that were embedded as usual: first
-    captions, mean of tokens, no prompt.
+    """Return the study's models by spec, if embedded as usual: first captions, mean of tokens, no
+    prompt.
     """
     levels, models = (None, *study.dataset.levels[:1]), dict[str, list[str]]()
     for entry in study.store.models(study.dataset.name):
@@ -102,7 +98,7 @@ def names_by_spec(study: Study) -> dict[str, str]:
 
 
 def specs_of(row: Mapping[Hashable, Any]) -> set[str]:
-    """Return the specs of the models that a value takes: both of a pair, or a whole consensus."""
+    """Return the specs of a value's models: a pair, or a whole consensus."""
     if row["x"] == "" or row["y"] != "":
         return {row["x"], row["y"]} - {""}
     table = published_alignments()

@@ -1,4 +1,4 @@
-"""Scores of a study's models as the competence registry lists them: which there are, and whose."""
+"""Scores of a study's models in the competence registry."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SEVERAL = 3  # scores that a mean names
 
 
 class TaskScore(NamedTuple):
-    """The values of one task and origin; low is better in bits per byte."""
+    """The values of one task and origin."""
 
     task: str
     origin: str
@@ -47,11 +47,9 @@ def select(
 
 
 def score_of(table: pd.DataFrame, task: str, *, origin: str | None = None) -> pd.Series:
-    """Return a value per embedded model that has one: the index is the model, the name is the task.
-
-    table: of the competence registry. origin: of the values; None if only one has the task. Raises
-    UnknownNameError for a task or origin that there is not, InputError if no embedded model has a
-    value, if the values are of several origins or units, and if one model has two.
+    """Return a task's value per embedded model that has one. table: the competence registry.
+    origin: None if only one has the task. Raise UnknownNameError for a task or origin, InputError
+    if no embedded model has a value, or if values have several origins, units, or one model two.
     """
     rows = _measured(select(table, tasks=(task,), origins=(origin,) if origin else ()))
     if rows.empty:
@@ -75,12 +73,9 @@ def score_of(table: pd.DataFrame, task: str, *, origin: str | None = None) -> pd
 
 
 def mean_scores(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return what scores of one origin say of the competence of each model: model, solved, tasks
-    (how many count), reason, basis (what `solved` is).
-
-    The score that a person calls `competence`; if none tells two models apart, the mean of
-    accuracies and percentages of which a high one is better, over the tasks that as many models
-    have as any other. Any other score speaks for itself alone. rows: of embedded models.
+    """Return each model's competence from scores of one origin: model, solved, tasks (how many
+    count), reason, basis (what `solved` is): the score that a person calls `competence`, or else
+    the mean of accuracies and percentages over the tasks that most models have.
     """
     rows = rows[rows["value"].notna()]
     rows = rows[~rows.duplicated(["model", "task"], keep=False)]  # which of two is it?
@@ -122,7 +117,7 @@ def _are_shares(rows: pd.DataFrame) -> pd.Series:
 
 
 def most_telling(tables: Sequence[pd.DataFrame], column: str) -> pd.DataFrame:
-    """Return the first table that gives as many models as a fit takes a value, or as any does."""
+    """Return the first table with values of LEAST_MODELS models, or of the most."""
 
     def told(table: pd.DataFrame) -> int:
         values = table[column].dropna()
@@ -132,7 +127,7 @@ def most_telling(tables: Sequence[pd.DataFrame], column: str) -> pd.DataFrame:
 
 
 def choices(table: pd.DataFrame) -> pd.DataFrame:
-    """Return what can be plotted (task, origin, group, unit, models), that of most models first."""
+    """Return task, origin, group, unit and models of each score, that of most models first."""
     counts = (
         _measured(table).groupby(["task", "origin", "group", "unit"], sort=False)["model"].nunique()
     )

@@ -1,6 +1,4 @@
-"""Sets of stimuli: the ends, the parts or random draws of a ranking, and a short code for a set
-that a link can carry.
-"""
+"""Sets of stimuli: the ends, the parts or random draws of a ranking, and their codes in links."""
 
 from __future__ import annotations
 
@@ -20,8 +18,7 @@ Chosen = Int64[np.ndarray, " m"]
 
 def ends(values: Float64[np.ndarray, " n"], m: int) -> tuple[Chosen, Chosen]:
     """Return the m stimuli with the lowest and the m with the highest values, each by rising index;
-    ties go by index. Raises StimuliError for m outside 1 … n/2, since the two sets would share
-    stimuli, and for NaN.
+    ties by index. Raise StimuliError for m outside 1 … n/2 and for NaN.
     """
     check_ends(len(values), m)
     ranked = _ranked(values)
@@ -41,8 +38,8 @@ def random_sets(n: int, m: int, *, count: int, seed: int) -> list[Chosen]:
 
 
 def parts(values: Float64[np.ndarray, " n"], count: int) -> list[Chosen]:
-    """Cut the ranking of stimuli into `count` sets of as equal size as can be, lowest values first:
-    deciles for 10. Raises StimuliError for fewer than two parts, more parts than stimuli, and NaN.
+    """Cut the ranking of stimuli into `count` sets of about equal size, lowest values first. Raise
+    StimuliError for fewer than two parts, more parts than stimuli, and NaN.
     """
     check_parts(len(values), count)
     return [np.sort(part) for part in np.array_split(_ranked(values), count)]
@@ -60,7 +57,7 @@ def without(values: Float64[np.ndarray, " n"], m: int) -> tuple[Chosen, Chosen]:
 
 
 def count_share(share: float, n: int) -> int:
-    """Return how many of n stimuli a share is; raises StimuliError for none or more than half."""
+    """Return how many of n stimuli a share is; raise StimuliError for none or more than half."""
     count = round(share * n) if np.isfinite(share) else 0
     if not 1 <= count <= n // 2:
         raise StimuliError(
@@ -79,10 +76,7 @@ def _ranked(values: Float64[np.ndarray, " n"]) -> Chosen:
 
 def encode(indices: Sequence[int] | Chosen, n: int) -> str:
     """Write a set of stimuli as text for a link: n, a point, then a checksum and a bit per stimulus
-    in URL-safe base 64; deflated if that is shorter.
-
-    Of 1,024 stimuli any set takes at most 179 characters. Order and repetition are lost. Raises
-    StimuliError for no index and for one outside 0 … n − 1.
+    in URL-safe base 64, deflated if shorter. Raise StimuliError for no index or one out of range.
     """
     chosen = np.asarray(indices, dtype=np.int64)
     if chosen.size == 0:
@@ -99,8 +93,8 @@ def encode(indices: Sequence[int] | Chosen, n: int) -> str:
 
 
 def decode(text: str, n: int) -> Chosen:
-    """Read a set of n stimuli that `encode` wrote: its indices, rising. Raises StimuliError if the
-    text is of another number of stimuli, cut short, changed, or no such text at all.
+    """Read the rising indices that `encode` wrote; raise StimuliError for another number of stimuli
+    or a damaged text.
     """
     size, point, body = text.partition(".")
     if not (point and size.isascii() and size.isdigit()):

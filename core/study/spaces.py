@@ -1,4 +1,4 @@
-"""The spaces of a study, by the names that people give them: model:layer, or a model alone."""
+"""The spaces of a study by name: model:layer, or a model alone."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def find_space(study: Study, name: str) -> Layer:
 
 
 def find_spaces(study: Study, names: Sequence[str]) -> list[Layer]:
-    """Return the spaces that names mean (`model`, `model:number` or `model:name`); raises
-    UnknownNameError, MetricError for a repetition.
+    """Return the spaces of `model`, `model:number` or `model:name`; raise UnknownNameError, and
+    MetricError for a repetition.
     """
     cards = {entry.card.name: entry.card for entry in study.store.embeddings(study.dataset.name)}
     places = []
@@ -58,7 +58,7 @@ def find_spaces(study: Study, names: Sequence[str]) -> list[Layer]:
 
 
 def name_spaces(study: Study, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the spaces of a consensus as `model:number`; raises MetricError for too few."""
+    """Return the spaces of a consensus as `model:number`; raise MetricError for too few."""
     spaces = tuple(map(str, find_spaces(study, names or default_spaces(study))))
     if not names:
         check_several(spaces)
@@ -87,13 +87,9 @@ def default_spaces(study: Study) -> list[str]:
 
 
 def largest_models(study: Study) -> list[str]:
-    """Return the largest finished vision model of each of up to four kinds, then, if these are
-    fewer than LEAST, of each further family, and then others; models of another modality if so many
-    see nothing and it has as many.
-
-    A kind is an objective, or if that is unknown a family, or else a model by itself. First come
-    the published four, MAE, self-distillation or contrast of views, CLIP, CLIP fine-tuned, then
-    those of the largest models.
+    """Return the largest finished vision model of each of up to four kinds (objective, else family,
+    else model; the published four first), then further families and models up to LEAST; of another
+    modality if too few models see.
     """
     models = by_size(study)
     counts = models["modality"].value_counts()
@@ -114,7 +110,7 @@ def largest_models(study: Study) -> list[str]:
 
 
 def by_size(study: Study, *, falling: bool = False) -> pd.DataFrame:
-    """Return the usual models by parameters, else widths, with family (of `clusters`) and kind."""
+    """Return the usual models by parameters, else widths, with family and kind."""
     models = study.models()
     families = models["model"].map(clusters(models))
     kinds = models["objective"].mask(models["objective"].isin(UNKNOWN), families)
@@ -132,7 +128,7 @@ def default_language(study: Study) -> list[str]:
 
 
 def language_beside(study: Study, others: Sequence[str]) -> list[str]:
-    """Return the largest finished language model of each family, of the others' sizes if any."""
+    """Return the largest finished language model of each family, if possible of others' sizes."""
     models = study.models().set_index("model")
     finished = models.loc[default_language(study)].sort_values(
         "parameters", kind="stable", na_position="first"
@@ -146,8 +142,8 @@ def language_beside(study: Study, others: Sequence[str]) -> list[str]:
 
 
 def describe_spaces(spaces: Sequence[str], models: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per space `model:layer`: space, model, layer (its name), title, group,
-    parameters. The title is the model's; of two spaces of one model each names its layer.
+    """Return a row per space `model:layer`: space, model, layer (its name), title (with the layer
+    if a model has several spaces), group, parameters.
     """
     names = [space.rpartition(":") for space in spaces]
     about = models.set_index("model").loc[[model for model, _, _ in names]].reset_index()

@@ -1,4 +1,4 @@
-"""A dataset's models as a study: reads spaces from a store, keeps neighbors and answers there."""
+"""A dataset's models as a study: reads spaces from a store and keeps neighbors there."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ from core.study.selections import decode, encode
 def search(
     layers: Sequence[Float32[np.ndarray, "n _"]], depth: int, *, model: str, device: str = "cpu"
 ) -> Prepared[Lists]:
-    """Find the neighbors in each layer; a layer that is refused holds -1. device: where those of
-    many stimuli are found, if it is a GPU or `auto` and there is one; they are the same everywhere.
+    """Find the neighbors in each layer, -1 if a layer is refused; those of many stimuli on a GPU if
+    the device is one.
     """
     n = len(layers[0])
     find: Callable[..., Int32[np.ndarray, "n k"]] = nearest
@@ -100,14 +100,12 @@ NO_VECTORS = (
 class Study:
     """A dataset's models under one preprocessing: values clamped, then rows of length 1.
 
-    clamping: see `core.spaces.preprocess.clamp_outliers`. where: only the stimuli whose factor has
-    a value, or one of several, as text, for each factor named. stimuli: only those of a set, as
-    `core.study.selections.encode` writes it; "" for all. The study is then as if the dataset held
-    no others. device: where models are compared; scores change by rounding alone. only: the models
-    that count if a question names none, all if it is None. The study shows the store as it was when
-    it was opened, and notes what is read (`core.store.view`). Safe to share between threads. Raises
+    where: only stimuli with these values, as text, by factor. stimuli: only those of a set, as
+    `core.study.selections.encode` writes it; "" for all. device: where models are compared. only:
+    the models that count if a question names none. The study shows the store as it was when it was
+    opened and notes what is read (`core.store.view`). Safe to share between threads. Raise
     UnknownNameError for the dataset, a factor or a value, MetricError for q, StimuliError for a
-    text that is no set of these stimuli and if none is left.
+    wrong set and if no stimulus is left.
     """
 
     def __init__(
@@ -142,7 +140,6 @@ class Study:
         self.store.freeze(dataset)
 
     def under(self, clamping: Clamping, *, stimuli: str) -> Study:
-        """Return a study of the same models under another clamping, over a set of the stimuli."""
         return Study(
             self.store,
             self.dataset.name,
@@ -153,7 +150,7 @@ class Study:
         )
 
     def noting(self) -> Study:
-        """Return this study with a view that has read nothing yet; what is held is shared."""
+        """Return this study with a view that has read nothing yet."""
         study = copy.copy(self)
         study.store = self.store.noting()
         return study
@@ -163,7 +160,7 @@ class Study:
         return list(models.loc[reads(models, item), "model"])
 
     def recipe(self, kind: str, models: Sequence[str], **choices: Any) -> Recipe:
-        """Return what an answer about `models` depends on: digests, preprocessing, `choices`."""
+        """Return the recipe of an answer about `models`."""
         digests = {name: self.entry(name).digest for name in models}
         return Recipe.of(
             kind,
@@ -180,11 +177,8 @@ class Study:
         )
 
     def spaces(self, model: str, *, concatenated: bool = False) -> list[Float32[np.ndarray, "n _"]]:
-        """Read a model's layers with their outliers clamped; they are not normalized yet, since a
-        vector of zeros cannot be.
-
-        concatenated: one more space after the last layer, all of them side by side. Raises
-        MetricError for a model of dissimilarities alone.
+        """Return a model's layers, clamped but not normalized. concatenated: with all layers side
+        by side after the last. Raise MetricError for a model of dissimilarities alone.
         """
         if self.entry(model).card.geometry == "dissimilarities":
             raise MetricError(f"{model}: {NO_VECTORS}")
@@ -215,11 +209,8 @@ class Study:
     def neighbors(
         self, model: str, *, k: int = KEPT, concatenated: bool = False
     ) -> Int32[np.ndarray, "L n kept"]:
-        """Return at least the k nearest stimuli of each stimulus in each layer, fewer only if n − 1
-        is less.
-
-        A layer that has no neighbors holds -1. Up to KEPT are held; more are found each time, since
-        all neighbors of all models would fill the memory. Raises UnknownNameError for the model,
+        """Return at least the min(k, n − 1) nearest stimuli of each stimulus in each layer, -1 if a
+        layer has none; up to KEPT are held in memory. Raise UnknownNameError for the model,
         MetricError if no layer has neighbors.
         """
         return self.neighbor_lists(model, k=k, concatenated=concatenated).layers
@@ -245,12 +236,10 @@ class Study:
         return lists
 
     def competence(self) -> pd.DataFrame:
-        """Return how competent each model is that does not read images: model, value, unit (what
-        value is), reason: why a value is NaN, or how many captions it leaves out.
-
-        Of each modality the first of these that is known of five models, or of as many as any: 1 −
-        bits per byte, see `coded`; what the user's own scores say, see `mean_scores`. Higher is
-        better.
+        """Return the competence of each model that reads no images: model, value (higher is
+        better), unit, reason: why a value is NaN, or how many captions it leaves out. Of each
+        modality, 1 − bits per byte (`coded`) or the user's scores (`mean_scores`), whichever more
+        models have.
         """
         models = self.models()
         models = models[~(reads(models, "image") | is_reality(models) | is_measured(models))]
@@ -270,9 +259,8 @@ class Study:
         return pd.concat([coded[:0], *tables], ignore_index=True)[list(coded)]
 
     def coded(self) -> pd.DataFrame:
-        """Return how well each language model codes the captions of the stimuli studied: 1 − mean
-        over captions of bits / bytes, at most 1; columns as of `competence`. Source: released code
-        of Huh et al. 2024 (mean of ratios, over the captions that are embedded).
+        """Return 1 − mean over captions of bits / bytes of each language model; columns as of
+        `competence`. Source: released code of Huh et al. 2024 (mean of ratios).
         """
         rows, models = [], self.models()
         for name in models.loc[codes_text(models), "model"]:
@@ -299,7 +287,7 @@ class Study:
         return self._read_models()[0].copy()
 
     def refused(self) -> dict[str, str]:
-        """Return the imported models without neighbors, and why: no question takes them."""
+        """Return why imported models have no neighbors; no question takes them."""
         return self._read_models()[1]
 
     def _read_models(self) -> tuple[pd.DataFrame, dict[str, str]]:
@@ -376,8 +364,6 @@ class Study:
         lists = self._search(entry, depth)
         # one file per model: other choices would push the default's out
         if self.clamping == USUAL and self.rows is None:
-            # kept only to save seconds later: a store that cannot be written now still gives every
-            # answer
             with suppress(StoreWriteError, StoreBusyError):
                 layers, n, depth = lists.layers.shape
                 names = [f"rank_{rank + 1}" for rank in range(depth)]
@@ -406,8 +392,8 @@ def choose_stimuli(
     stimuli: pd.DataFrame, where: Where, code: str = ""
 ) -> Int64[np.ndarray, " chosen"]:
     """Return the indices of the stimuli whose factors have these values, as text, and that are in
-    the set `code`, "" for all. Raises UnknownNameError for a factor or a value that no stimulus
-    has, StimuliError if none has all of them and for a code that is no set of these stimuli.
+    the set `code`, "" for all. Raise UnknownNameError for a factor or a value, StimuliError if no
+    stimulus is left and for a wrong code.
     """
     kept = np.ones(len(stimuli), dtype=bool)
     if code:
@@ -440,8 +426,8 @@ def studied_stimuli(study: Study) -> pd.DataFrame:
 
 
 def finished_models(study: Study, item: Item, *, unfinished: bool = False) -> list[str]:
-    """Return the models that read images, or captions, and finished the usual training of a recipe,
-    in the store's order. unfinished: checkpoints along a training and untrained models too.
+    """Return the usual models that read images, or captions, in the store's order. unfinished: with
+    checkpoints along a training and untrained models.
     """
     models = study.models()
     models = without_variants(models) if unfinished else usual(models)

@@ -1,8 +1,5 @@
-"""The finished trainings of a study: what each has in common with others, and in what it differs.
-
-What makes a model is read from the config in its card. A model without one, which was trained
-elsewhere, is a recipe of its own in the line of its family and objective, one of unknown family in
-a line of its own.
+"""The finished trainings of a study, by the configs in the models' cards. A model without a config
+is a recipe of its own in the line of its family and objective.
 """
 
 from __future__ import annotations
@@ -26,11 +23,11 @@ COLUMNS = (
 
 
 def describe_trainings(study: Study) -> pd.DataFrame:
-    """Return a row per model that finished a training, with COLUMNS.
+    """Return a row per model that finished a training: COLUMNS.
 
     recipe: the same for all seeds. line: recipes of one architecture and objective that differ in
-    `varies` (or, if that is empty, in size) alone. start: the model that it was fine-tuned from.
-    tasks, data: NaN if unknown. taught: the names of the tasks if these vary.
+    `varies` or else in size. start: the model that it was fine-tuned from. taught: the tasks' names
+    if these vary.
     """
     models = trained(study.models())
     models = models[~is_reality(models) & ~models["varies"].isin([READOUT, ALONE, REFUSED])]
@@ -50,9 +47,8 @@ def choose_names(names: Sequence[str], valid: Sequence[str], kind: str) -> Seque
 
 
 def kinship(trainings: pd.DataFrame) -> Bool[np.ndarray, "m m"]:
-    """Return which trainings are alike for what they come from, as a symmetric matrix: they descend
-    from one another or from one ancestor, or, if tasks vary, they learned a task in common.
-    trainings: rows of `describe_trainings`.
+    """Return as a symmetric matrix which trainings (rows of `describe_trainings`) are related: they
+    have one ancestor or, if tasks vary, a task in common.
     """
     starts = dict(zip(trainings["model"], trainings["start"], strict=True))
     roots = [_root(name, starts) for name in trainings["model"]]

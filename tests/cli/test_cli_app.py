@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -27,20 +25,6 @@ def test_a_port_that_cannot_be_is_refused_with_those_that_can(port, capsys):
         main(["app", f"--port={port}"])
     said = f"--port: expected a whole number, 1,024 to 65,535; got '{port}'"
     assert said in capsys.readouterr().err
-
-
-def test_a_port_that_is_taken_is_refused_with_one_that_is_free(tmp_path, capsys):
-    with socket.socket() as taken:
-        taken.bind(("localhost", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        assert main(["app", "--port", f"{port}", "--store", f"{tmp_path}"]) == 2
-        said = capsys.readouterr().err
-        assert f"another program listens on {port}; take --port" in said
-        other = int(re.findall(r"--port (\d+)", said)[0])
-        with socket.socket() as free:
-            free.bind(("localhost", other))
-    assert other != port
 
 
 def test_a_dashboard_that_is_stopped_says_only_that(tmp_path):

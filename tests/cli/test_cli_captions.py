@@ -95,34 +95,6 @@ def test_adapt_prints_every_figure_and_the_verdict_and_saves(world: Path, answer
     assert found["findings"][0]["value"] == pytest.approx(gains.loc["mean", "value"], abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (
-            "adapt --x tiny-vit:0 tiny-vit:1 --y tiny-gpt2",
-            "the i-th --x belongs to the i-th --y; got 2 and 1",
-        ),
-        (
-            "adapt --x tiny-vit:0 tiny-vit:1 --y tiny-gpt2~long tiny-gpt2 --save a",
-            "--save writes the adapters of one --x and one --y; got 2 of each",
-        ),
-        (
-            "adapt --x tiny-vit:1 tiny-gpt2:1 --y tiny-gpt2 tiny-vit:1",
-            "tiny-gpt2:1 + tiny-vit:1 would be trained twice",
-        ),
-        ("adapt --x tiny-vit:0 --y tiny-gpt2 --pairs 800", "got 800"),
-        (
-            "adapt --x tiny-vit:0 --y tiny-gpt2 --save no/such/folder/a",
-            "cannot be written (No such file or directory); name another file with --save",
-        ),
-    ],
-)
-def test_adapt_refuses_what_it_cannot_do(world: Path, capsys, words: str, sentence: str) -> None:
-    quick = "--ref tiny-bloom --k 2 --width 8 --seeds 1 --bootstrap 40 --dataset photos"
-    assert main(f"{words} {quick} --store {world / 'store'}".split()) == 2
-    assert sentence in capsys.readouterr().err
-
-
 def test_summaries_become_a_level_that_is_embedded(world: Path, answer) -> None:
     chat = make_chat(world / "tiny-chat")
     out, err = answer(f"summarize --dataset photos --model hf:{chat} --words 2 2 --device cpu")

@@ -9,11 +9,10 @@ import contextlib
 import io
 import math
 import re
-from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
@@ -32,7 +31,6 @@ from docs.reference import commands
 from tests.pages.world import SMALL, PaintedDataset, build
 
 COMMANDS = dict(commands(make_parser(), "platoscope"))
-MANY = 100_000  # cases of the slow run
 ENDS = ("taken", "refused", "impossible")  # see `outcome`
 
 GRAMMAR = (  # of what a person, or a script that went wrong, may write in place of a value
@@ -176,20 +174,3 @@ def attack(data: st.DataObject, store: Path) -> tuple[str, list[str]]:
 def test_no_word_of_any_option_ends_in_anything_but_a_sentence(data, store):
     end, words = attack(data, store)
     assert end in ENDS, words
-
-
-@pytest.mark.slow
-def test_a_hundred_thousand_words_end_in_nothing_but_a_sentence(store, capsys):
-    outcomes: Counter[str] = Counter()
-
-    @settings(max_examples=MANY, database=None)
-    @given(data=st.data())
-    def run(data: Any) -> None:
-        end, words = attack(data, store)
-        assert end in ENDS, words
-        outcomes[end] += 1
-
-    run()
-    with capsys.disabled():
-        print(f"\n{sum(outcomes.values()):,} cases: {dict(outcomes)}")
-    assert sum(outcomes.values()) >= MANY

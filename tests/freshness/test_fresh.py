@@ -20,7 +20,6 @@ from core.competence.scores import import_scores
 from core.errors import InputError, PlatoscopeError
 from core.questions import asking as asking_module
 from core.questions.asking import ask
-from core.questions.convergence.question import Levels
 from core.questions.question import StudyQuestion
 from core.questions.stimuli.question import StimulusList, StimulusNeighbors
 from core.questions.topics import every_kind
@@ -310,20 +309,3 @@ def test_every_question_asked_after_each_change_is_answered_afresh(
     stale, moved = stale_after_each_step(small(tmp_path / "store"), tmp_path, EVERY[part::4])
     assert stale == {}
     assert moved >= 7
-
-
-def test_levels_of_competence_follow_what_is_measured_later(tmp_path: Path) -> None:
-    """Once answered while language models alone were measured, and served ever after."""
-    root = build(tmp_path / "store", DATASET, vision=VISION, language=LANGUAGE)
-    names = names_of(root)
-    question = Levels(by="competence", permutations=99)
-    before = ask(question, Study(Store(root), "cave"))
-    assert (
-        set(before["pairs_of"]) == {"language"}
-        or before["pairs_of"].isin(["all", "language"]).all()
-    )
-    measure(*[name for name in names if name.startswith("vit")])(root)
-    after = ask(question, Study(Store(root), "cave"))
-    assert {"vision", "across"} <= set(after["pairs_of"])
-    fresh = ask(question, Study(Store(without_results(root, tmp_path / "fresh")), "cave"))
-    pd.testing.assert_frame_equal(after, fresh)

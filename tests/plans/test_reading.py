@@ -66,8 +66,6 @@ def test_a_plan_is_what_its_file_says(place: Path):
         ("title = 'T'", "the key 'dataset' is missing"),
         ("name = 'x'\n" + HEAD, "name is the file's own"),
         (HEAD + "size = '3'", "dataset: size: expected a whole number; got '3'"),
-        (HEAD + "size = true", "dataset: size: expected a whole number; got True"),
-        (HEAD + "size = -5", "size: expected a whole number, 1 to 20,000,000; got -5"),
         (HEAD + "size = " + "9" * 400, "size: expected a whole number, 1 to .* got 9+…$"),
         (
             HEAD + GROUP + WORDS.format(1001),
@@ -75,9 +73,6 @@ def test_a_plan_is_what_its_file_says(place: Path):
         ),
         (HEAD + GROUP + CODING.format(0), "tokens: expected a whole number, 1 to 1,0.* got 0"),
         (HEAD + GROUP + PROBING.format("train = 5"), "train: .*number, 6 to 10,.* got 5"),
-        (HEAD + GROUP + PROBING.format("test = -1"), "test: .*number, 6 to 10,.* got -1"),
-        (HEAD + GROUP.replace("hf:a/b", ""), "toml: group g: '' is not a model spec; expected ti"),
-        (HEAD + GROUP.replace("a/b", ""), "toml: group g: 'hf:' is not a model spec; expected ti"),
         (HEAD + GROUP.replace("hf:a/b", "a:b"), "g: 'a:b' is not a model spec; expect"),
         (HEAD + "[[group]]\nmodality = 'language'", "group 1: the key 'name' is missing"),
         (HEAD + GROUP.replace("language", "sound"), "modality: expected one of vision, language"),
@@ -86,8 +81,6 @@ def test_a_plan_is_what_its_file_says(place: Path):
         (HEAD + GROUP + FIGURE + FIGURE.replace('"f"', '"F"'), "two figures are named f;"),
         (HEAD + GROUP + FIGURE.replace('"f"', '"Models"'), "a figure is named models, as a table"),
         (HEAD + GROUP + PUBLISHED + "value = " + "9" * 401, "value: expected a number; got 9+…$"),
-        ("titel = '" + "." * 500 + "'", "unknown key 'titel'"),
-        ("title" + ".a" * 500 + " = 1", "title: expected text; got {'a': {'a': .*…$"),
         (HEAD + GROUP.replace('"g"', '"a g"'), "letters, digits and hyphens"),
         (HEAD + OTHER + FIGURE, "toml: no group named 'g'"),
         (HEAD + GROUP + FIGURE.replace("align", "alive"), "no question of figure f named 'alive"),
@@ -97,7 +90,6 @@ def test_a_plan_is_what_its_file_says(place: Path):
         (HEAD + GROUP + FIGURE.replace("--k 3", "-x" + "9" * 5_000), r"unrecognized .{,300}…$"),
         (HEAD + OTHER + "[coding]\ngroups = ['h']", "no group named 'h'"),
         (HEAD + OTHER + PUBLISHED, "no figure named 'f' for w"),
-        (HEAD + OTHER + "[[published]]\nfigure = 'f'\nwhat = 'w'", "the key 'source' is missing"),
     ],
 )
 def test_a_wrong_plan_is_refused(place: Path, text: str, message: str):

@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -18,11 +17,8 @@ from huggingface_hub import close_session
 from core.cli import main
 from core.plans import run as models
 from core.plans.plan import Finding
-from core.plans.report import _without_missing_tasks, own_value
-from core.questions.competence.question import Bins
-from core.questions.competence.scores import Solving
+from core.plans.report import own_value
 from core.store import Store
-from core.study.parts import Scope
 from tests.hub.online import turn_to
 from tests.hub.server import LocalHub
 from tests.plans.worlds import N, host_models, write_study
@@ -189,19 +185,6 @@ def test_show_says_what_a_study_takes_and_does_nothing(
     assert "timm:" not in said.out
     assert "Embedded: 0 of 3 models." in said.err
     assert "Group absent: nobody names them" in said.err
-
-
-def test_a_task_that_no_model_was_measured_on_is_left_out_by_name(whole: Path) -> None:
-    study, lacking = Scope("photos").open(Store(whole)), []
-    run = SimpleNamespace(lacks=lambda *missing: lacking.append(missing))
-    figure = SimpleNamespace(name="2")
-    bins = Bins(Scope("photos"), solving=Solving(tasks=("folder tones", "Sun397")))
-    kept = _without_missing_tasks(bins, study, figure, run)
-    assert kept.solving.tasks == ("folder tones",)
-    assert lacking == [("figure 2", "without Sun397: no model was measured on it")]
-    assert _without_missing_tasks(kept, study, figure, run) == kept
-    none = Bins(Scope("photos"), solving=Solving(tasks=("Sun397",)))
-    assert _without_missing_tasks(none, study, figure, run) == none  # it is refused when asked
 
 
 def test_a_folder_of_other_files_is_not_written_into(

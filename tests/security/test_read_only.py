@@ -62,7 +62,7 @@ WRITES = {  # by what is done, over a store
     "add a dataset": lambda at: add_dataset(at, PaintedDataset(5, name="more")),
     "delete a dataset": lambda at: carry_out(at, plan_dataset_deletion(at, "cave")),
     "delete a model": lambda at: carry_out(at, plan_model_deletion(at, "cave", "gpt-2-s")),
-    "delete a result": lambda at: delete_results(at, "cave", _made(at)),
+    "delete a result": lambda at: delete_results(at, "cave", _kept(at)),
     "import scores": lambda at: import_scores(at, "cave", SCORES, name="scores.csv"),
     "rename a dataset": lambda at: rename_dataset(at, "cave", "Other"),
     "rename a model": lambda at: rename_model(at, "cave", "gpt-2-s", "Other"),
@@ -77,8 +77,8 @@ WRITES = {  # by what is done, over a store
 }
 
 
-def _made(store: Path) -> dict[str, str]:
-    return {path.stem: "" for path in (store / "results" / "cave").glob("*.parquet")}
+def _kept(store: Path) -> list[str]:
+    return [path.stem for path in (store / "results" / "cave").glob("*.parquet")]
 
 
 @pytest.mark.parametrize("what", WRITES)

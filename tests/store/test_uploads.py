@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from store_fakes import CountedDataset
 
-from core.errors import InputError, StimuliError, StoreWriteError
+from core.errors import InputError, StimuliError
 from core.stimuli.dataset import DatasetCard
 from core.store import Store, add_dataset
 from core.store.uploads import (
@@ -204,9 +204,3 @@ def test_what_somebody_looks_at_is_found_and_not_removed(tmp_path: Path) -> None
     assert [path.exists() for path in (shown, left)] == [True, False]
     for elsewhere in ("", "..", "../datasets", "/etc", at + "x"):
         assert find_upload(tmp_path, elsewhere) is None
-
-
-def test_a_store_that_cannot_be_written_says_so(tmp_path: Path) -> None:
-    (tmp_path / "uploads").write_text("in the way")
-    with pytest.raises(StoreWriteError, match="uploads"):
-        keep_file(tmp_path, "a.npy", b"x")

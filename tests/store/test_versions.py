@@ -134,10 +134,6 @@ def test_another_rule_of_neighbors_makes_stale_what_is_kept_of_them(
     assert fresh(root) == ALL
 
 
-def test_every_kind_of_kept_thing_is_raised_above() -> None:
-    assert set(VERSIONS) == {"embedding", "captions", "competence", "probe", "bits per byte"}
-
-
 def test_an_answer_is_of_the_embeddings_version(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,11 +151,3 @@ def test_an_outdated_embedding_gives_way_without_being_told_to(
     monkeypatch.setitem(VERSIONS, "embedding", 2)
     embed(root, CountedDataset(N), CountingEncoder())
     assert Store(root).model("counted", "counting").recipe.choices["version"] == 2
-
-
-def test_outdated_captions_are_written_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(VERSIONS, "captions", 2)
-    clerk = Clerk()
-    summarize(root, "counted", clerk, words=7)
-    assert len(clerk.asked) == N
-    assert Store(root).summaries("counted")["7-by-clerk"].choices["version"] == 2

@@ -21,13 +21,12 @@ from core.errors import (
 )
 from core.metrics import METRICS
 from core.metrics.cka import cka_chance, roundness
-from core.questions.score import score_layers
-from core.spaces.choices import Clamp, Clamping
+from core.spaces.choices import Clamp
 from core.spaces.preprocess import clamp_outliers, normalize_rows
 from core.store import Store, add_dataset
 from core.study.comparing import choose_engine as engine_for
 from core.study.comparing import engine_over, kernel_bytes
-from core.study.parts import Comparison, Measure
+from core.study.parts import Measure
 from core.study.selections import encode
 from core.study.study import Study
 from tests.comparisons import align_models, choose_engine, layer_scores
@@ -211,12 +210,6 @@ def test_a_set_of_stimuli_is_studied_as_the_factors_that_choose_the_same(filled)
     assert both.rows.tolist() == [2, 5]
 
 
-def test_chance_of_cka_is_that_of_the_chosen_layers(study):
-    row = align_models(study, ["ape"], ["bee"], metric="cka", layers="0:1").iloc[0]
-    x, y = normalize_rows(study.spaces("ape")[0]), normalize_rows(study.spaces("bee")[1])
-    assert row["chance"] == pytest.approx(cka_chance(roundness(x), roundness(y), n=SIZE))
-
-
 def test_what_does_not_exist_is_refused_by_name(study):
     with pytest.raises(UnknownNameError, match="no model named 'bea'; did you mean bee"):
         align_models(study, ["ape"], ["bea"])
@@ -284,22 +277,6 @@ def test_what_is_summed_on_the_cpu_alone_is_refused_on_a_gpu_that_was_asked_for(
         MetricError, match="so it is summed on the CPU; got device cuda: use cpu or auto"
     ):
         engine_over(SIZE, Measure("cka"), layers=4, device="cuda")
-
-
-def test_two_files_are_compared_under_the_same_limit(monkeypatch):
-    monkeypatch.setattr(core.study.comparing, "BUDGET", 0)
-    x, y = layers_of(0), layers_of(1)
-    summed = score_layers(x, y, Comparison("cka", layers="all"), Clamping(1.0))["score"]
-    with pytest.raises(
-        MetricError, match=f"of 4 layers compares all pairs of {SIZE} stimuli at once"
-    ):
-        score_layers(x, y, Comparison("rsa"), Clamping(1.0))
-    monkeypatch.setattr(core.study.comparing, "BUDGET", kernel_bytes(SIZE, layers=4))
-    np.testing.assert_allclose(
-        summed,
-        score_layers(x, y, Comparison("cka", layers="all"), Clamping(1.0))["score"],
-        atol=1e-6,
-    )
 
 
 @pytest.mark.parametrize("metric", ["mutual_knn", "cka", "unbiased_cka", "cknna"])

@@ -18,7 +18,6 @@ from core.errors import (
     MetricError,
     StimuliError,
     StoreBusyError,
-    StoreChangedError,
     StoreWriteError,
     UnknownNameError,
 )
@@ -63,16 +62,6 @@ def test_a_model_that_is_embedded_again_while_it_is_searched_gives_no_mixed_answ
     monkeypatch.setattr(core.study.study, "nearest", find)
     after = Study(Store(tmp_path), "counted").neighbors("ape")
     assert (after != before).any()
-
-
-def test_layers_of_two_embeddings_are_never_read_together(tmp_path):
-    add_dataset(tmp_path, CountedDataset(SIZE))
-    put(tmp_path, "ape", layers_of(1))
-    running = Study(Store(tmp_path), "counted")
-    running.store.space("counted", "ape", 0)
-    put(tmp_path, "ape", layers_of(2), version=2)
-    with pytest.raises(StoreChangedError, match="ape changed in the store while it was read"):
-        running.store.space("counted", "ape", 1)
 
 
 def test_a_study_shows_the_store_as_it_was_and_a_new_one_as_it_is(tmp_path):
