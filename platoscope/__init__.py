@@ -52,10 +52,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Answer:
-    """A question with the table that answers it, what it says, and what it depends on.
-
-    study: the dataset's models that were asked; None for a question that needs no store.
-    """
+    """A question with its table, findings and recipe. study: None if it needs no store."""
 
     question: Question
     table: pd.DataFrame
@@ -65,9 +62,8 @@ class Answer:
 
 
 def open_store(path: str | Path | None = None) -> Store:
-    """Open a store, a folder that is made when something is added to it.
-
-    path: PLATOSCOPE_STORE, else ./store, if none is given.
+    """Open a store, a folder that is made when something is added to it (PLATOSCOPE_STORE, else
+    ./store).
     """
     return Store(store_path(path))
 
@@ -78,26 +74,19 @@ def datasets(store: Store) -> list[DatasetCard]:
 
 
 def models(store: Store, dataset: str) -> pd.DataFrame:
-    """Return a row per model that is embedded over a dataset: model, title, modality, family,
-    objective, parameters and more.
-    """
+    """Return a row per embedded model: model, title, modality, family, objective, parameters …"""
     return Study(store, dataset).models()
 
 
 def space(store: Store, dataset: str, model: str, layer: int = -1) -> np.ndarray:
-    """Return the vectors of one layer as they are stored, (stimuli, dims) float32; −1 for the last
-    layer.
-    """
+    """Return the vectors of one layer, (stimuli, dims) float32; −1 for the last layer."""
     layers = len(store.model(dataset, model).card.layers)
     return store.space(dataset, model, range(layers)[layer])
 
 
 def add_dataset(store: Store, name: str, **options: Any) -> DatasetCard:
-    """Add stimuli to a store and return the dataset.
-
-    options: those of `platoscope dataset add`, such as folder="photos", hub="wit_1024" or
-    ids="ids.txt". Raises InputError for a name or options that do not fit, StimuliError for data
-    that cannot be read.
+    """Add stimuli to a store and return the dataset. options: of `platoscope dataset add`, such as
+    folder="photos" or hub="wit_1024". Raise InputError for options, StimuliError for the data.
     """
     from core.questions.words import build_checked
     from core.stimuli.addition import Addition, open_addition
@@ -118,11 +107,10 @@ def embed(
     device: str = "auto",
     **options: Any,
 ) -> list[str]:
-    """Embed a dataset with models and return their names in the store. A model that is there is not
-    embedded again; a run that was stopped continues.
+    """Embed a dataset with models that are not embedded yet and return their names in the store.
 
     specs: timm:NAME, timm:NAME@CHECKPOINT, hf:ID or hf:FOLDER. options: pooling, prompt and
-    precision, as of `platoscope embed`. Raises EncoderError for a spec, DeviceError for the device.
+    precision, as of `platoscope embed`. Raise EncoderError for a spec, DeviceError for the device.
     """
     from core.embedding.runner import embed as run
     from core.encoders.catalog import open_encoder
@@ -147,10 +135,9 @@ def import_features(
 ) -> None:
     """Add features that were made elsewhere as a model of a dataset.
 
-    features: in the dataset's order, (n, d), (n, layers, d), or one (n, d) array for each layer.
+    features: in the dataset's order, (n, d), (n, layers, d), or one (n, d) array per layer.
     modality: vision, language, music, brain, people or any other word. facts: family, objective,
-    parameters, seed. `platoscope import` reads files, repeated measurements and dissimilarities.
-    Raises FeatureError for features that cannot be used.
+    parameters, seed. Raise FeatureError for features that cannot be used.
     """
     from core.embedding.features import import_features as write
     from core.encoders.measured import Content
@@ -171,12 +158,11 @@ def score(
     layers: str = "best",
     **parameters: Any,
 ) -> float:
-    """Return the alignment of two models' features over the same stimuli, prepared as in a study:
-    values are clamped at their q-quantile (1 for none), rows are scaled to length 1.
+    """Return the alignment of two models' features over the same stimuli, clamped at their
+    q-quantile (1 for none), rows scaled to length 1. METRICS[metric](x, y) does neither.
 
-    x, y: (n, d), (n, layers, d), or an (n, d) array for each layer. layers: best, last, or a pair
-    such as 3:5. parameters: of the metric, such as k=10. METRICS[metric](x, y) compares two spaces
-    as they are. Raises FeatureError if the stimuli differ in number, MetricError for parameters.
+    x, y: (n, d), (n, layers, d), or an (n, d) array per layer. layers: best, last, or a pair such
+    as 3:5. parameters: of the metric, such as k=10. Raise FeatureError, MetricError.
     """
     from core.questions.score import score_layers
     from core.spaces.choices import Clamping
@@ -188,7 +174,7 @@ def score(
 
 
 def questions() -> dict[str, str]:
-    """Return what can be asked, by command: the questions as a person asks them."""
+    """Return the questions that can be asked, by command."""
     from core.questions.topics import every_kind
 
     return {kind.command: kind.title() for kind in every_kind()}
@@ -201,11 +187,11 @@ def ask(
     device: str | None = None,
     **options: Any,
 ) -> Answer:
-    """Answer a question; a store keeps the answer and gives it at once the next time.
+    """Answer a question; the store keeps the answer.
 
-    command: its words, such as "align" or "models map"; see `questions`. options: those of the
-    command, with underscores: dataset="photos", k=5, x=["a", "b"]. Raises UnknownNameError for a
-    command or an option, InputError for a value.
+    command: such as "align" or "models map"; see `questions`. options: of the command, with
+    underscores: dataset="photos", k=5, x=["a", "b"]. Raise UnknownNameError for a command or an
+    option, InputError for a value.
     """
     from core.questions.asking import answer, completed
     from core.questions.moved import present_words
@@ -234,7 +220,7 @@ def align(
 
 
 def figure(answer: Answer) -> go.Figure:
-    """Draw an answer's main figure with Plotly; raises InputError if it has none."""
+    """Draw an answer's main figure with Plotly; raise InputError if it has none."""
     from core.plans.report import picture
 
     drawn = picture(answer.question, answer.table, answer.study)

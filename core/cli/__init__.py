@@ -155,10 +155,13 @@ def make_parser(word: str | None = None) -> argparse.ArgumentParser:
                 over_store = issubclass(question, StudyQuestion)
                 command = _add_parser(place, question.command, question.title(), over_store)
                 add_question(command, question)
-        for kind in _commands_of(first, module):
-            command = _add_parser(place, kind.command, kind.help(), kind.over_store)
-            command.set_defaults(run=kind.read_and_run, job=kind.is_job)
-            kind.add_options(command)
+        for kind in vars(import_module(f"core.cli.{module}")).values() if module else ():
+            if not (isinstance(kind, type) and issubclass(kind, Command)):
+                continue
+            if getattr(kind, "command", "").split(" ")[0] == first:
+                command = _add_parser(place, kind.command, kind.help(), kind.over_store)
+                command.set_defaults(run=kind.read_and_run, job=kind.is_job)
+                kind.add_options(command)
     return parser
 
 
@@ -171,15 +174,3 @@ def _add_parser(place: Any, words: str, text: str, over_store: bool) -> argparse
         folder = "the store's folder (PLATOSCOPE_STORE, else ./store)"
         command.add_argument("--store", metavar="DIR", help=folder)
     return command
-
-
-def _commands_of(first: str, module: str) -> list[type[Command]]:
-    if not module:
-        return []
-    return [
-        kind
-        for kind in vars(import_module(f"core.cli.{module}")).values()
-        if isinstance(kind, type)
-        and issubclass(kind, Command)
-        and getattr(kind, "command", "").split(" ")[0] == first
-    ]

@@ -22,6 +22,7 @@ from core.recipe import Recipe
 from core.spaces.preprocess import check_k, normalize_rows
 from core.study.layers import (
     ALL,
+    MOST_HELD,
     LayerChoice,
     PairScores,
     align,
@@ -180,7 +181,8 @@ def compare_models(
             found = engine.scores(ready[a], ready[b])
             scores = PairScores.of(found, ready[a].refusals, ready[b].refusals)
         pairs[a, b] = held.pairs[keys[a, b]] = scores
-    held.forget_oldest()
+    for oldest in list(held.pairs)[:-MOST_HELD]:
+        held.pairs.pop(oldest, None)
     return {pair: pairs[pair] for pair in keys}
 
 

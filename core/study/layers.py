@@ -164,10 +164,6 @@ class HeldScores:
     noise: dict[tuple[str, str], list[Noise]] = field(default_factory=dict)
     scorers: dict[Any, Any] = field(default_factory=dict)
 
-    def forget_oldest(self) -> None:
-        for oldest in list(self.pairs)[:-MOST_HELD]:
-            self.pairs.pop(oldest, None)
-
 
 COLUMNS = ("model_x", "model_y", "layer_x", "layer_y", "score", "reason")
 

@@ -41,13 +41,11 @@ def parts(values: Float64[np.ndarray, " n"], count: int) -> list[Chosen]:
     """Cut the ranking of stimuli into `count` sets of about equal size, lowest values first. Raise
     StimuliError for fewer than two parts, more parts than stimuli, and NaN.
     """
-    check_parts(len(values), count)
+    if not 2 <= count <= len(values):
+        raise StimuliError(
+            f"a ranking of {len(values)} stimuli has 2 … {len(values)} parts; got {count}"
+        )
     return [np.sort(part) for part in np.array_split(_ranked(values), count)]
-
-
-def check_parts(n: int, count: int) -> None:
-    if not 2 <= count <= n:
-        raise StimuliError(f"a ranking of {n} stimuli has 2 … {n} parts; got {count}")
 
 
 def without(values: Float64[np.ndarray, " n"], m: int) -> tuple[Chosen, Chosen]:

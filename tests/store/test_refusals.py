@@ -291,40 +291,6 @@ def test_a_read_only_store_says_so(root: Path, monkeypatch: pytest.MonkeyPatch, 
     assert len(Store(root).models("counted")) == 1
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """Return a folder on a disk of 6 MB of its own; only root may make one."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = shutil.which("mount") and subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(folder)],
-        capture_output=True,
-        check=False,
-    )
-    if not mounted or mounted.returncode:
-        pytest.skip("this user may not mount a small disk")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
-
-
-def test_a_full_disk_harms_nothing_that_is_published(small_disk: Path) -> None:
-    add_dataset(small_disk, CountedDataset())
-    write(small_disk, "good")
-    before = (small_disk / "embeddings" / "counted" / "good.duckdb").read_bytes()
-    for name in ("good", "new"):
-        with pytest.raises(
-            StoreWriteError,
-            match=r"no room for .*; free some and start again, what is published is unharmed",
-        ):
-            write(small_disk, name, dims=90_000)
-    assert (small_disk / "embeddings" / "counted" / "good.duckdb").read_bytes() == before
-    assert [path.name for path in (small_disk / "embeddings" / "counted").iterdir()] == [
-        "good.duckdb"
-    ]
-    write(small_disk, "small")
-    assert len(Store(small_disk).models("counted")) == 2
-
-
 def test_a_disk_that_fills_up_while_publishing_harms_nothing(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

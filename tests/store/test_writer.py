@@ -382,11 +382,6 @@ def store(tmp_path: Path) -> Store:
     return keep(tmp_path, [1.0, 2.0])
 
 
-def test_what_is_done_to_a_table_stays_with_who_did_it(store):
-    store.result("counted", "near")[0]["w"] = 0
-    assert store.result("counted", "near")[0].columns.tolist() == ["v"]
-
-
 def test_a_table_that_was_removed_is_said_to_be(store):
     path = store.root / "results" / "counted" / "near.parquet"
     path.unlink()
