@@ -116,10 +116,7 @@ def test_summaries_become_a_level_that_is_embedded(world: Path, answer) -> None:
     )
     out, err = answer("captions levels --dataset photos")
     assert "2-by-tiny-chat" not in out
-    assert (
-        "tiny-gpt2~2-by-tiny-chat is left out: the captions of level '2-by-tiny-chat' were written"
-        " again since" in err
-    )
+    assert "tiny-gpt2~2-by-tiny-chat is left out: the captions of level" in err
 
 
 def test_the_dashboard_starts_without_the_libraries_of_other_commands() -> None:

@@ -66,7 +66,8 @@ def runs_code(path: Path) -> list[str]:
 def test_nothing_runs_a_text_as_code():
     found = {source: runs_code(ROOT / source) for source in SOURCES}
     named = {source: names for source, names in found.items() if names}
-    assert named == {source: ["importlib.import_module"] for source in OWN_MODULES}
+    own = {source: ["importlib.import_module"] for source in OWN_MODULES}
+    assert named == own | {"setup.py": ["runpy.run_path"]}  # core/cave/weights.py, before a wheel
     assert [place for _, call, place in every_call() if option(call, "shell")] == []
 
 
