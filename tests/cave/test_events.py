@@ -12,7 +12,6 @@ from core.cave.events import (
     COLORS,
     KINDS,
     SCENES,
-    SIZES,
     TIMES,
     WEATHERS,
     Event,
@@ -32,31 +31,6 @@ def test_no_training_event_has_the_signature_of_a_test_event(many):
     held_out = {event.signature for event in events("test", world.TEST_SIZE)}
     assert held_out == world.held_out_signatures()
     assert not held_out & {event.signature for event in many}
-
-
-def test_factors_stay_in_their_ranges(many):
-    things = [thing for event in many for thing in event.things]
-    assert {len(event.things) for event in many} == {1, 2, 3, 4}
-    assert {event.scene for event in many} == set(SCENES)
-    assert {event.time for event in many} == set(TIMES)
-    assert {event.weather for event in many} == set(WEATHERS)
-    assert {thing.kind for thing in things} == set(KINDS)
-    assert {thing.color for thing in things} == set(COLORS)
-    assert {thing.size_class for thing in things} == set(SIZES)
-    assert all(
-        0 <= thing.hue < 360
-        and 0 <= thing.size <= 1
-        and 0 <= thing.x <= 1
-        and 0 <= thing.depth <= 1
-        for thing in things
-    )
-
-
-def test_things_come_from_left_to_right_and_do_not_coincide(many):
-    gaps = [
-        b.x - a.x for event in many for a, b in zip(event.things, event.things[1:], strict=False)
-    ]
-    assert min(gaps) > 0.09
 
 
 def test_kinds_depend_on_the_scene_as_stated(many):

@@ -62,13 +62,6 @@ def test_every_shipped_model_has_a_spec_of_the_ordinary_encoders() -> None:
     assert len([spec for spec in specs.values() if spec.startswith("hf:")]) >= 4
 
 
-def test_small_models_come_first_and_copies_last() -> None:
-    names = list(shipped_specs())
-    assert names.index("gpt2-xs") < names.index("bloom-m")
-    copies = ["-step" in name for name in names]
-    assert copies == sorted(copies)
-
-
 def test_published_masked_autoencoders_are_read_out_in_their_patches_too() -> None:
     wanted = missing_specs(Path("none"))
     reread = {name: spec for name, spec in wanted.items() if spec.endswith("#patches")}
@@ -87,12 +80,6 @@ def test_a_running_build_tells_how_far_it_is_and_is_the_only_one(
         with pytest.raises(StoreBusyError, match="is writing 'demo'"):
             build_demo(tmp_path, weights)
     assert under_way(tmp_path) is None  # a killed build leaves its note, but not its lock
-
-
-@pytest.mark.slow
-def test_a_finished_build_leaves_no_note(store: Path) -> None:
-    assert not (store / NOTE).exists()
-    assert under_way(store) is None
 
 
 @pytest.mark.slow

@@ -189,16 +189,6 @@ def test_a_space_that_nothing_can_be_learned_from_is_named_by_predictivity():
         assert why.startswith("a space that varies in every part of the stimuli")
 
 
-def test_cached_lists_of_more_neighbors_serve_any_k():
-    x, y = models(10)
-    deep_x, deep_y = (make_engine("mutual_knn", k=30).prepare(layers) for layers in (x, y))
-    for k in (1, 10, 30):
-        np.testing.assert_array_equal(
-            make_engine("mutual_knn", k=k).scores(deep_x, deep_y).values,
-            scores("mutual_knn", x, y, k=k),
-        )
-
-
 def test_a_parameter_out_of_range_is_the_reason_that_no_layer_can_be_compared():
     with pytest.raises(
         MetricError,

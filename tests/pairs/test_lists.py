@@ -53,32 +53,6 @@ def test_equals_python_s_sets_across_word_and_thread_boundaries(n, k):
     np.testing.assert_array_equal(overlaps(x, y, k=k), overlaps_literally(x, y, k))
 
 
-@pytest.mark.parametrize("cores", [1, 2, 7])
-def test_does_not_depend_on_the_number_of_threads(cores, monkeypatch):
-    x, y = lists(4, 3, 1000, 10), lists(5, 4, 1000, 10)
-    expected = overlaps(x, y, k=10)
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.setattr("core.machine.processes.count_cores", lambda: cores)
-    np.testing.assert_array_equal(overlaps(x, y, k=10), expected)
-
-
-def test_a_layer_without_neighbors_has_no_score_and_spoils_no_other():
-    x, y = lists(9, 3, 30, 5), lists(10, 2, 30, 5)
-    whole = overlaps(x, y, k=5)
-    x[1] = -1
-    y[0] = -1
-    scores = overlaps(x, y, k=5)
-    assert np.isnan(scores).tolist() == [[True, False], [True, True], [True, False]]
-    np.testing.assert_array_equal(scores[[0, 2], 1], whole[[0, 2], 1])
-
-
-def test_other_stimuli_are_refused():
-    with pytest.raises(
-        MetricError, match="expected neighbors over the same stimuli; got 20 and 21 stimuli"
-    ):
-        overlaps(lists(0, 1, 20, 5), lists(0, 1, 21, 5), k=5)
-
-
 @pytest.mark.parametrize("k", [0, -1, 6])
 def test_more_neighbors_than_were_kept_are_refused(k):
     with pytest.raises(
@@ -157,16 +131,6 @@ def test_models_may_be_stacked_and_permutations_come_in_any_batch():
         permuted_overlaps(near_x[2:4], near_y[:1], orders, k=7), whole[:, 2:4, :1]
     )
     np.testing.assert_array_equal(permuted_overlaps(near_x, near_y, orders[4:], k=7), whole[4:])
-
-
-def test_a_permuted_layer_without_neighbors_has_no_score():
-    near_x, near_y = neighbors(spaces(6, 3, 30), 5), neighbors(spaces(7, 2, 30), 5)
-    orders = draw(8, 4, 30)
-    whole = permuted_overlaps(near_x, near_y, orders, k=5)
-    near_x[1], near_y[0] = -1, -1
-    scores = permuted_overlaps(near_x, near_y, orders, k=5)
-    assert np.isnan(scores[0]).tolist() == [[True, False], [True, True], [True, False]]
-    np.testing.assert_array_equal(scores[:, [0, 2], 1], whole[:, [0, 2], 1])
 
 
 def test_tied_neighbors_keep_the_order_that_they_had():
