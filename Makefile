@@ -81,7 +81,7 @@ lock: $(UV)
 	$(COMPILE) $(UPGRADE) --all-extras pyproject.toml -o build/all.txt
 	printf 'torch\ntorchvision\n' | $(COMPILE) -c build/all.txt - -o locks/torch.txt
 	$(COMPILE) -c build/all.txt $(NOT_TORCH) --extra dev pyproject.toml -o locks/app.txt
-	$(COMPILE) -c build/all.txt $(NOT_TORCH) --extra cluster --extra translation pyproject.toml -o locks/extras.txt
+	$(COMPILE) -c build/all.txt $(NOT_TORCH) --extra cluster pyproject.toml -o locks/extras.txt
 
 # Asks a service on the network for known weaknesses of the locked versions
 audit:

@@ -30,7 +30,7 @@ from core.cave.events import (
     reality,
 )
 from core.cave.exams import own_wordings
-from core.cave.reading import judge, readings, share_told
+from core.cave.reading import judge, share_told
 from core.errors import StimuliError
 from core.modalities import Item
 from core.progress import Progress
@@ -176,10 +176,6 @@ class Cave:
         if modality == "language" and level is not None and level in DENSITIES:
             return {"wording": [frame_of(event, level) for event in events]}
         return {}
-
-    def named(self, caption: str) -> list[frozenset[str]]:
-        first = next(readings(caption), None)
-        return [phrase.kinds for phrase in first.phrases] if first else []
 
     def probes(self) -> list[Event]:
         return self.sample(tasks.SPLIT, max(tasks.SAMPLES.values()))

@@ -1,8 +1,7 @@
-"""What a network is for: heads of vision models, which answer several questions about a picture,
-and the next token of a language model; as a loss to fit by and a score to measure.
+"""Heads of vision models, which answer several questions about a picture: a loss and a score.
 
-A head is published next to the weights; what a training threw away is fitted again, by logistic
-regression on the frozen features of events that no store holds, and kept in the store.
+A head is published next to the weights; otherwise it is fitted by logistic regression on the frozen
+features of new events, and kept in the store.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -27,12 +25,9 @@ from torch import Tensor
 from core.competence.opened import reopen
 from core.competence.probes import fit
 from core.encoders.encoder import ModelCard
-from core.encoders.language.encoder import LanguageEncoder
 from core.encoders.vision import VisionEncoder
 from core.errors import EncoderError, StoreBusyError, StoreWriteError
-from core.networks.language import LanguageNetwork, cut_language
-from core.networks.network import Batch, Network, answer_key, parts_of
-from core.networks.vision import VisionNetwork, cut_vision
+from core.networks.vision import Batch, VisionNetwork, answer_key, cut_vision, parts_of
 from core.progress import tell
 from core.recipe import Recipe
 from core.stimuli.worlds import World
@@ -102,8 +97,7 @@ def fit_head(
     report: Callable[[int, int], None] = lambda *_: None,
 ) -> Head:
     """Fit a head to `count` new events: a multinomial logistic regression for each task on
-    standardized features, of strength λ = 0.001. report: called with the tasks done and all of
-    them.
+    standardized features, λ = 0.001.
     """
     batch = network.read(network.world.sample(SPLIT, count))
     features = features_of(network, batch)
@@ -124,8 +118,7 @@ def fit_head(
 @torch.no_grad()
 def features_of(network: VisionNetwork, batch: Batch) -> Float[Tensor, "n d"]:
     last = len(network.steps) - 1
-    states = ((network.lower(part, last), part) for part in parts_of(batch))
-    return torch.cat([network.upper(state, last, part) for state, part in states])
+    return torch.cat([network.upper(network.lower(part, last), last) for part in parts_of(batch)])
 
 
 def head_of(store: Store, dataset: str, entry: ModelEntry, network: VisionNetwork) -> Head:
@@ -182,21 +175,6 @@ def _to(head: Head, network: VisionNetwork) -> Head:
     return Head(weight, bias, head.tasks, head.origin)
 
 
-@runtime_checkable  # tests check arguments against it
-class Task(Protocol):
-    """A head, and what its answers are worth."""
-
-    def loss(self, features: Tensor, batch: Batch) -> Float[Tensor, ""]: ...
-
-    def score(self, features: Tensor, batch: Batch) -> Float[Tensor, " b"]:
-        """Return how well each event is answered; 1 is perfect."""
-
-    def guess(self, examples: Batch, batch: Batch) -> Float[Tensor, " b"]:
-        """Return the scores of one who sees nothing, and knows how frequent answers are among the
-        examples.
-        """
-
-
 @dataclass(frozen=True)
 class Labels:
     """Questions about a picture. loss: the mean over questions of the cross-entropy divided by
@@ -215,6 +193,7 @@ class Labels:
         return torch.stack([(row.argmax(1) == label).float() for row, label in pairs]).mean(0)
 
     def guess(self, examples: Batch, batch: Batch) -> Float[Tensor, " b"]:
+        """Return the scores of answering each question with its commonest answer in `examples`."""
         classes = self.head.tasks.values()
         answers = zip(classes, self.head.answers(examples), self.head.answers(batch), strict=True)
         right = [
@@ -224,62 +203,11 @@ class Labels:
         return torch.stack(right).mean(0)
 
 
-@dataclass(frozen=True)
-class NextToken:
-    """The next token of a caption. loss: mean negative log-likelihood of the tokens that bits are
-    counted of, in nats. score: 1 − bits per byte.
-    """
-
-    head: Callable[[Tensor], Tensor]
-    vocabulary: int
-
-    def loss(self, features: Float[Tensor, "b t d"], batch: Batch) -> Float[Tensor, ""]:
-        costs, coded = self._costs(features, batch), batch["coded"][:, 1:]
-        return costs.sum() / coded.sum()
-
-    def score(self, features: Float[Tensor, "b t d"], batch: Batch) -> Float[Tensor, " b"]:
-        return _skill(self._costs(features, batch), batch)
-
-    def guess(self, examples: Batch, batch: Batch) -> Float[Tensor, " b"]:
-        seen = examples["tokens"][:, 1:][examples["coded"][:, 1:]]
-        counts = torch.bincount(seen, minlength=self.vocabulary) + 1.0  # none is impossible
-        costs = -(counts / counts.sum()).log()[batch["tokens"][:, 1:]]
-        return _skill(costs * batch["coded"][:, 1:], batch)
-
-    def _costs(self, features: Tensor, batch: Batch) -> Float[Tensor, "b followed"]:
-        """Return the nats of every token that counts, 0 for the others."""
-        logits = self.head(features[:, :-1]).float()
-        wanted = batch["tokens"][:, 1:]
-        costs = F.cross_entropy(logits.flatten(0, 1), wanted.flatten(), reduction="none")
-        return costs.view_as(wanted) * batch["coded"][:, 1:]
-
-
-def _skill(costs: Float[Tensor, "b t"], batch: Batch) -> Float[Tensor, " b"]:
-    return 1 - costs.sum(1) / math.log(2) / batch["bytes"]
-
-
-def open_network(entry: ModelEntry, device: torch.device, world: World, *, level: str) -> Network:
-    """Open a model of the store and cut it at every layer, in single precision.
-
-    level: of the captions that language models read. Raises EncoderError for features without a
-    model, for one that cannot be cut and for weights that have changed, OfflineError for weights of
-    the hub that are not in its cache.
+def open_network(entry: ModelEntry, device: torch.device, world: World) -> VisionNetwork:
+    """Open a vision model of the store and cut it at every layer, in single precision; raise
+    EncoderError for one that cannot be cut.
     """
     encoder = reopen(entry, device)
     if isinstance(encoder, VisionEncoder):
         return cut_vision(encoder, world)
-    if isinstance(encoder, LanguageEncoder):
-        return cut_language(encoder, world, level=level)
-    raise EncoderError(
-        f"{entry.card.name} is no timm or transformers model, so it cannot be cut into layers;"
-        " choose one that is"
-    )
-
-
-def task_of(store: Store, dataset: str, entry: ModelEntry, network: Network) -> tuple[Task, str]:
-    if isinstance(network, LanguageNetwork):
-        vocabulary = network.encoder.model.get_input_embeddings().weight.shape[0]
-        return NextToken(network.head, int(vocabulary)), f"the {entry.card.modality} model's own"
-    assert isinstance(network, VisionNetwork)  # there is no third kind
-    head = head_of(store, dataset, entry, network)
-    return Labels(head), head.origin
+    raise EncoderError(f"{entry.card.name} is no timm model of images; choose one that is")

@@ -157,34 +157,3 @@ def code_after(
     wanted: Int[Tensor, "batch coded"] = ids[:, front:]
     costs = F.cross_entropy(logits.float().transpose(1, 2), wanted, reduction="none")
     return (costs * mask[:, front:]).sum(1) / log(2)
-
-
-@torch.no_grad()
-def write_after(
-    encoder: LanguageEncoder, prefix: Prefix, start: Sequence[int], *, most: int
-) -> list[str]:
-    """Return what the model writes behind each prefix, the likeliest token each time, until it ends
-    the text or has written `most` tokens. start: the special tokens before a text.
-    """
-    model, end = encoder.model, encoder.tokenizer.eos_token_id
-    first = torch.tensor([list(start)] * len(prefix), dtype=torch.long, device=encoder.device)
-    words = model.get_input_embeddings()(first)
-    read: dict[str, Any] = {"inputs_embeds": torch.cat([prefix.to(words.dtype), words], dim=1)}
-    written: list[Tensor] = []
-    ended = torch.zeros(len(prefix), dtype=torch.bool, device=encoder.device)
-    for _ in range(most):
-        with encoder.arithmetic.forward_on(encoder.device):
-            output = model(**read, use_cache=True)
-        written.append(output.logits[:, -1].argmax(1))
-        ended |= written[-1] == (-1 if end is None else end)
-        if ended.all():
-            break
-        read = {"input_ids": written[-1][:, None], "past_key_values": output.past_key_values}
-    rows = torch.stack(written, dim=1).tolist()
-    return [str(_decode(encoder, row, end)) for row in rows]
-
-
-def _decode(encoder: LanguageEncoder, ids: list[int], end: int | None) -> str:
-    kept = ids[: ids.index(end)] if end in ids else ids
-    text: str = encoder.tokenizer.decode(kept, skip_special_tokens=True)
-    return text

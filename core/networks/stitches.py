@@ -1,5 +1,4 @@
-"""Stitches: F = g_{>k'} ∘ h ∘ f_{≤k}, both networks frozen, h affine at every place: a linear map
-per token, a 1 × 1 convolution of a feature map.
+"""Stitches: F = g_{>k'} ∘ h ∘ f_{≤k}, both networks frozen, h affine at every place.
 
 h is fitted on g's task loss by gradient, from the least-squares map between activations or from a
 random one. Sources: Lenc, Vedaldi 2015; Bansal, Nakkiran, Barak 2021.
@@ -16,10 +15,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from core.encoders.encoder import ModelCard
-from core.errors import InputError
-from core.networks.heads import Task
-from core.networks.network import TOGETHER, Batch, Network, State, rows_of, size_of, states_at
+from core.networks.heads import Labels
+from core.networks.vision import (
+    TOGETHER,
+    Batch,
+    State,
+    VisionNetwork,
+    rows_of,
+    size_of,
+    states_at,
+)
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,6 @@ def random_map(moments: Moments, *, seed: int) -> Affine:
 
 RATE = 3e-3  # of Adam, in units of the standardized states on both sides; down a cosine to 0
 BATCH = 64  # events of a step
-STARTS = ("least squares", "random")
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +103,7 @@ class Side:
     on.
     """
 
-    network: Network
+    network: VisionNetwork
     fitted: Batch
     scored: Batch
 
@@ -112,21 +116,18 @@ class Seam:
     """
 
     g: Side
-    task: Task
+    task: Labels
     layer: int
     fitted: State
     scored: State
 
     @cached_property
     def moments(self) -> Moments:
-        """The moments of the states on both sides, over all places, or present tokens, of the
-        events that h is fitted to.
+        """The moments of the states on both sides, over all places of the events that h is fitted
+        to.
         """
         there = states_at(self.g.network, self.g.fitted, self.layer)
-        sides = [states.flatten(0, 1) for states in (self.fitted, there)]
-        if "present" in self.g.fitted:
-            sides = [states[self.g.fitted["present"].flatten()] for states in sides]
-        return Moments.of(*sides)
+        return Moments.of(self.fitted.flatten(0, 1), there.flatten(0, 1))
 
     def starts(self, *, seed: int) -> Mapping[str, Affine]:
         """Return the maps that need no gradient: least squares, random, and identity if both sides
@@ -146,39 +147,18 @@ class Seam:
         parts = self.scored.split(TOGETHER)
         starts = range(0, len(self.scored), TOGETHER)
         scores = [
-            self._score(h, part, rows_of(self.g.scored, slice(start, start + TOGETHER)))
+            self.task.score(
+                self.g.network.upper(h(part), self.layer),
+                rows_of(self.g.scored, slice(start, start + TOGETHER)),
+            )
             for start, part in zip(starts, parts, strict=True)
         ]
         return torch.cat(scores)
 
-    def _score(self, h: Affine, states: State, batch: Batch) -> Tensor:
-        return self.task.score(self.g.network.upper(h(states), self.layer, batch), batch)
-
     def loss(self, h: Affine, rows: Tensor) -> Tensor:
         batch = rows_of(self.g.fitted, rows)
-        features = self.g.network.upper(h(self.fitted[rows]), self.layer, batch)
+        features = self.g.network.upper(h(self.fitted[rows]), self.layer)
         return self.task.loss(features, batch)
-
-
-def check_pair(f: Side, g: Side) -> None:
-    cards = [side.network.card for side in (f, g)]
-    check_modalities(*cards)
-    if "tokens" in f.fitted and not all(
-        torch.equal(getattr(f, kind)["tokens"], getattr(g, kind)["tokens"])
-        for kind in ("fitted", "scored")
-    ):
-        raise InputError(
-            f"{cards[0].name} and {cards[1].name} cut the texts into different tokens, so their"
-            " states stand at different places; choose two models of one tokenizer"
-        )
-
-
-def check_modalities(f: ModelCard, g: ModelCard) -> None:
-    if f.modality != g.modality:
-        raise InputError(
-            f"{f.name} and {g.name} are of two modalities; a stitch stays within one: choose two"
-            " models of one"
-        )
 
 
 def fit_map(seam: Seam, start: Affine, *, steps: int, seed: int, rate: float = RATE) -> Affine:

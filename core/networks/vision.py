@@ -1,35 +1,95 @@
-"""Vision models of timm as networks: steps that run one after another, each of which ends with a
-layer.
+"""Vision models of timm, cut open at every layer: steps that run one after another.
+
+Layers are those of the model's card, counted from 0. A state is what a layer hands to the next one:
+a vector for each place, which is a token, or a cell of a feature map.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import UInt8
+import torch.nn.functional as F
+from jaxtyping import Float, UInt8
 from PIL import Image
 from torch import Tensor
 
 from core.encoders.encoder import ModelCard
 from core.encoders.vision import VisionEncoder
 from core.errors import EncoderError
-from core.networks.network import Batch, Places, State, answer_key
 from core.stimuli.worlds import Event, World
+
+
+@dataclass(frozen=True)
+class Places:
+    """First `prefix` tokens of the whole picture, as a class token, then a grid, row by row."""
+
+    prefix: int
+    height: int
+    width: int
+
+
+def bring(state: Float[Tensor, "b n d"], here: Places, there: Places) -> Float[Tensor, "b m d"]:
+    """Return a state with the places of another network.
+
+    A grid of other sides is resampled: averaged if it shrinks, bilinear if it grows. The mean over
+    the grid replaces a class token that the state lacks; tokens that the other lacks are left out.
+    """
+    if here == there:
+        return state
+    whole, grid = state[:, : here.prefix], state[:, here.prefix :]
+    missing = there.prefix - here.prefix
+    if missing > 0:
+        mean = grid.mean(1, keepdim=True).expand(-1, missing, -1)
+        whole = torch.cat([whole, mean], dim=1)
+    return torch.cat([whole[:, : there.prefix], _resample(grid, here, there)], dim=1)
+
+
+def _resample(grid: Float[Tensor, "b n d"], here: Places, there: Places) -> Float[Tensor, "b m d"]:
+    if (here.height, here.width) == (there.height, there.width):
+        return grid
+    cells = grid.transpose(1, 2).unflatten(2, (here.height, here.width))
+    sides = (there.height, there.width)
+    resampled = F.interpolate(cells, sides, mode="bilinear", antialias=True, align_corners=False)
+    return resampled.flatten(2).transpose(1, 2)
+
+
+# images of some events and the answers about each factor, a row per event
+Batch = Mapping[str, Tensor]
+State = Float[Tensor, "_ _ _"]  # events, places, width
+TOGETHER = 256  # events that are run at a time if nothing is learned
+
+
+def answer_key(factor: str) -> str:
+    return f"answer: {factor}"
+
+
+def size_of(batch: Batch) -> int:
+    return len(next(iter(batch.values())))
+
+
+def rows_of(batch: Batch, rows: Tensor | slice) -> Batch:
+    return {name: part[rows] for name, part in batch.items()}
+
+
+def parts_of(batch: Batch, size: int = TOGETHER) -> list[Batch]:
+    starts = range(0, size_of(batch), size)
+    return [rows_of(batch, slice(start, start + size)) for start in starts]
+
 
 Step = Callable[[Tensor], Tensor]
 Cut = tuple[tuple[Step, ...], Step, int | None]  # steps, finish and prefix of a network
-_CLOSE = 1e-4  # of the largest feature: how much a model that is cut may differ from the whole
+_CLOSE = 1e-4  # how much a cut model may differ from the whole, over the largest feature
 _HELD = 3  # sets of pictures: of heads, of stitches and of what is scored
 
 
 @dataclass(frozen=True, eq=False)
 class VisionNetwork:
-    """A timm model in steps, the first of which reads pixels.
+    """A frozen timm model in steps, the first of which reads pixels.
 
     finish: from the last state to the features that a head reads. prefix: tokens before the
     patches, None of a model whose states are feature maps (b, d, h, w).
@@ -80,18 +140,25 @@ class VisionNetwork:
         return Places(self.prefix, *self.encoder.model.patch_embed.grid_size)
 
     def lower(self, batch: Batch, layer: int) -> State:
+        """Return the state of a layer."""
         state = batch["images"]
         for step in self.steps[: layer + 1]:
             state = step(state)
         return state if self.prefix is not None else state.flatten(2).transpose(1, 2)
 
-    def upper(self, state: State, layer: int, batch: Batch) -> Tensor:
+    def upper(self, state: State, layer: int) -> Tensor:
+        """Return the features that the head reads, given the state of a layer."""
         if self.prefix is None:
             here = self.places(layer)
             state = state.transpose(1, 2).unflatten(2, (here.height, here.width))
         for step in self.steps[layer + 1 :]:
             state = step(state)
         return self.finish(state)
+
+
+@torch.no_grad()
+def states_at(network: VisionNetwork, batch: Batch, layer: int) -> State:
+    return torch.cat([network.lower(part, layer) for part in parts_of(batch)])
 
 
 def cut_vision(encoder: VisionEncoder, world: World) -> VisionNetwork:
@@ -156,7 +223,7 @@ def _is_whole(network: VisionNetwork) -> bool:
     model, last = network.encoder.model, len(network.steps) - 1
     whole = _features(model, model.forward_features(pixels))
     batch = {"images": pixels}
-    apart = network.upper(network.lower(batch, last), last, batch)
+    apart = network.upper(network.lower(batch, last), last)
     same = whole.shape == apart.shape
     return same and bool((whole - apart).abs().max() <= _CLOSE * whole.abs().max())
 

@@ -125,9 +125,6 @@ class World(Protocol):
     def judge(self, text: str) -> Judged:
         """Return whether an event can be so as the first caption of a text says."""
 
-    def named(self, caption: str) -> list[frozenset[str]]:
-        """Return for each noun phrase of a caption the kinds of things that it may mean."""
-
     def color_law(self, kind: str) -> Float64[np.ndarray, " colors"]:
         """Return the probability of each of `colors` among things of a kind."""
 

@@ -12,7 +12,7 @@ from core.cli import main
     [
         (["deep-linear", "--rank", "9"], "a rank of 1 … 5, not 9"),
         (["deep-linear", "--preset", "minima", "--rows", "layers"], "minima has no layers"),
-        (["deep-linear", "--step", "0.1", "0.2"], "sgd takes at most 1 sizes of steps"),
+        (["deep-linear", "--step", "0.1", "0.2"], "sgd takes 1 sizes of steps at most"),
         (["matrices"], "is now `theory deep-linear --rows layers`"),
         (["symmetry", "--layer", "3"], "network a has 2 hidden layers, not 3"),
         (["contrastive", "--positives", "0.5"], "positives makes no difference here"),

@@ -8,18 +8,15 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from tiny_models import make_language, make_vision
+from tiny_models import make_vision
 
-from core.cave.captions import describe
 from core.cave.drawing import draw
 from core.cave.events import events
 from core.cave.world import WORLD
 from core.encoders.catalog import open_encoder
 from core.errors import EncoderError
-from core.networks.language import cut_language
-from core.networks.network import Network, Places, bring
 from core.networks.stitches import Moments, identity, least_squares, random_map
-from core.networks.vision import cut_vision
+from core.networks.vision import Places, VisionNetwork, bring, cut_vision
 from core.settings import CAVE_WEIGHTS
 
 CPU = torch.device("cpu")
@@ -27,15 +24,15 @@ VISION = {"vit-multitask-xs": "vit_tiny_patch16_224", "resnet-multitask-s": "res
 EVENTS = list(events("tests", 3))
 
 
-def seeing(name: str) -> Network:
+def seeing(name: str) -> VisionNetwork:
     return cut_vision(open_encoder(f"timm:{VISION[name]}@{CAVE_WEIGHTS / name}", device=CPU), WORLD)
 
 
 @torch.no_grad()
-def from_each_layer(network: Network) -> list[torch.Tensor]:
+def from_each_layer(network: VisionNetwork) -> list[torch.Tensor]:
     batch = network.read(EVENTS)
     layers = range(len(network.card.layers))
-    return [network.upper(network.lower(batch, layer), layer, batch) for layer in layers]
+    return [network.upper(network.lower(batch, layer), layer) for layer in layers]
 
 
 @pytest.mark.parametrize("name", VISION)
@@ -53,41 +50,7 @@ def test_a_vision_model_goes_on_from_every_layer_as_if_it_had_not_been_cut(name:
         assert np.allclose(pooled, vectors, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["gpt2", "llama", "bloom", "opt"])
-@torch.no_grad()
-def test_a_causal_model_goes_on_from_every_layer_as_if_it_had_not_been_cut(
-    tmp_path: Path, kind: str
-) -> None:
-    encoder = open_encoder(f"hf:{make_language(tmp_path, kind)}", device=CPU)
-    network = cut_language(encoder, WORLD, level="5")
-    batch = network.read(EVENTS)
-    present = batch["present"]
-    whole = encoder.model(
-        input_ids=batch["tokens"], attention_mask=present.long(), output_hidden_states=True
-    )
-    last = whole.hidden_states[-1]
-    for features in from_each_layer(network):
-        assert torch.allclose(features[present], last[present], atol=1e-5)
-    states = [network.lower(batch, layer) for layer in range(len(network.card.layers))]
-    for state, hidden in zip(states[:-1], whole.hidden_states[:-1], strict=True):
-        assert torch.allclose(state[present], hidden[present], atol=1e-5)
-    assert batch["bytes"].tolist() == [len(describe(event, "5").encode()) for event in EVENTS]
-    assert network.places(0) is None
-
-
-@pytest.mark.parametrize("name", ["bloom-s", "gpt2-s", "llama-s"])
-@torch.no_grad()
-def test_a_shipped_language_model_of_several_blocks_is_cut_at_each(name: str) -> None:
-    network = cut_language(open_encoder(f"hf:{CAVE_WEIGHTS / name}", device=CPU), WORLD, level="5")
-    whole, *cut = from_each_layer(network)
-    assert len(cut) >= 3
-    assert all(torch.allclose(features, whole, atol=1e-4) for features in cut)
-
-
 def test_what_cannot_be_cut_is_refused_in_a_sentence(tmp_path: Path) -> None:
-    masked = open_encoder(f"hf:{make_language(tmp_path / 'bert', 'bert')}", device=CPU)
-    with pytest.raises(EncoderError, match="does not predict text from left to right"):
-        cut_language(masked, WORLD, level="5")
     folder = make_vision(tmp_path / "mixer", "test_efficientnet")
     other = open_encoder(f"timm:test_efficientnet@{folder}", device=CPU)
     with pytest.raises(EncoderError, match="EfficientNet, which cannot be cut into layers here"):
@@ -99,7 +62,6 @@ def test_states_are_brought_to_other_places() -> None:
     state = torch.randn(2, 1 + 4 * 4, 3, generator=dice)
     here = Places(1, 4, 4)
     assert bring(state, here, here) is state
-    assert bring(state, None, None) is state
     plain = bring(state, here, Places(0, 4, 4))
     assert torch.equal(plain, state[:, 1:])
     lacking = bring(plain, Places(0, 4, 4), here)

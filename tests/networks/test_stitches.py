@@ -8,14 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tiny_models import make_language
 
-from core.cave.captions import describe
 from core.cave.events import events
 from core.cave.world import WORLD
 from core.competence.probes import fit
 from core.encoders.catalog import open_encoder
-from core.errors import InputError
 from core.networks import heads
 from core.networks.heads import (
     FITTED,
@@ -23,18 +20,14 @@ from core.networks.heads import (
     STRENGTH,
     Head,
     Labels,
-    NextToken,
-    Task,
     features_of,
     fit_head,
     read_head,
     tasks_of,
     write_head,
 )
-from core.networks.language import LanguageNetwork, cut_language
-from core.networks.network import parts_of, states_at
-from core.networks.stitches import Seam, Side, check_pair, fit_map, identity, random_map
-from core.networks.vision import VisionNetwork, cut_vision
+from core.networks.stitches import Seam, Side, fit_map, identity, random_map
+from core.networks.vision import VisionNetwork, cut_vision, parts_of, states_at
 from core.settings import CAVE_WEIGHTS
 
 CPU = torch.device("cpu")
@@ -59,12 +52,12 @@ def head(network: VisionNetwork) -> Head:
     return fit_head(network, count=256)
 
 
-def seam_of(f: Side, g: Side, task: Task, layer: int) -> Seam:
+def seam_of(f: Side, g: Side, task: Labels, layer: int) -> Seam:
     states = (states_at(f.network, batch, layer) for batch in (f.fitted, f.scored))
     return Seam(g, task, layer, *states)
 
 
-def own(side: Side, task: Task) -> float:
+def own(side: Side, task: Labels) -> float:
     features = features_of(side.network, side.scored)
     return float(task.score(features, side.scored).mean())
 
@@ -150,30 +143,3 @@ def test_a_published_head_is_taken_before_any_is_fitted(
     assert read.origin == PUBLISHED
     assert torch.equal(read.weight, head.weight.half().float())
     assert heads.head_file(replace(card, spec="timm:resnet18")) is None
-
-
-def test_words_are_scored_in_bits_per_byte_and_only_by_one_tokenizer(tmp_path: Path) -> None:
-    encoder = open_encoder(f"hf:{make_language(tmp_path / 'gpt2', 'gpt2')}", device=CPU)
-    reader = cut_language(encoder, WORLD, level="5")
-    batch = reader.read(list(events("tests", 4)))
-    task = NextToken(reader.head, 300)
-    with torch.no_grad():
-        last = len(reader.card.layers) - 1
-        features = reader.upper(reader.lower(batch, last), last, batch)
-    encoding = encoder.encode([describe(event, "5") for event in events("tests", 4)])
-    assert np.allclose(task.score(features, batch), 1 - encoding.bits / encoding.bytes, atol=1e-4)
-    total = (encoding.bits * np.log(2)).sum() / batch["present"][:, 1:].sum()
-    assert float(task.loss(features, batch)) == pytest.approx(float(total), rel=1e-4)
-    assert (task.guess(batch, batch) <= 1).all()
-    mine, others = Side(reader, batch, batch), {**batch, "tokens": batch["tokens"] + 1}
-    check_pair(mine, mine)
-    with pytest.raises(InputError, match="cut the texts into different tokens"):
-        check_pair(Side(reader, others, others), mine)
-
-
-def test_a_stitch_stays_within_a_modality(side: Side, tmp_path: Path) -> None:
-    encoder = open_encoder(f"hf:{make_language(tmp_path / 'gpt2', 'gpt2')}", device=CPU)
-    reader: LanguageNetwork = cut_language(encoder, WORLD, level="5")
-    batch = reader.read(list(events("tests", 2)))
-    with pytest.raises(InputError, match="a stitch stays within one"):
-        check_pair(Side(reader, batch, batch), side)

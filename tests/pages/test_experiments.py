@@ -6,7 +6,6 @@ import math
 import shutil
 
 from core.jobs import queue
-from core.questions.translation import matching
 from pages._shared import runner
 from tests.pages.seen import charts, said, tiles
 
@@ -35,12 +34,7 @@ def test_units_of_two_models_are_mined_by_a_job_and_shown_with_what_excites_them
         assert float(tile["note"]["head"].replace("−", "-")) > 0
 
 
-def test_translation_without_pot_says_so_and_matches_by_the_other_method(
-    opened, small, monkeypatch
-):
-    monkeypatch.setattr(matching, "has_transport", lambda: False)
+def test_translation_is_offered(opened, small):
     app = opened(small(40), "transfer/unpaired", starts="1", draws="1")
     assert not app.exception
-    assert any("Gromov–Wasserstein needs" in one.value for one in app.caption)
-    assert app.selectbox(key="method").value == "qap"
     assert said(app).count("takes about") == 2

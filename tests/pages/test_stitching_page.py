@@ -19,7 +19,7 @@ from core.networks import heads
 from core.questions.asking import ask
 from core.questions.stitching import roster
 from core.questions.stitching.bench import Fitting
-from core.questions.stitching.question import StitchMap
+from core.questions.stitching.question import Stitch
 from core.questions.stitching.roster import across_kinds
 from core.settings import CAVE_WEIGHTS
 from core.store import Store
@@ -42,7 +42,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(heads, "fit_head", partial(heads.fit_head, count=64))
         fitting = Fitting(events=64, steps=2)
-        ask(StitchMap(x=NAMES[1], y=NAMES[0], fitting=fitting), Study(Store(root), "cave"))
+        whole = Stitch(x=NAMES[1], y=NAMES[0], fitting=fitting, all_layers=True)
+        ask(whole, Study(Store(root), "cave"))
     return root
 
 
@@ -70,15 +71,15 @@ def test_what_is_not_kept_is_offered(opened, store, monkeypatch):
     app = opened(store, PAGE, **CHOSEN, seed="1")
     assert charts(app) == []
     keys = {button.key for button in app.button}
-    assert {"queue-stitch", "queue-stitching-map", "queue-stitching-by-competence"} <= keys
+    assert {"queue-stitch", "queue-stitch-all", "queue-stitching-by-competence"} <= keys
     words: list[list[str]] = []
     monkeypatch.setattr(
         "pages._shared.runner.queue.submit",
         lambda _, asked: words.append(list(asked)),
     )
-    app.button(key="queue-stitching-map").click().run()
-    assert words[0][:2] == ["stitching", "map"]
-    assert "--seed" in words[0]
+    app.button(key="queue-stitch-all").click().run()
+    assert words[0][0] == "stitch"
+    assert {"--seed", "--all-layers"} <= set(words[0])
 
 
 def test_a_click_chooses_both_models(opened, store, monkeypatch):

@@ -89,8 +89,7 @@ NEEDS = {  # what these lack in such a store, as each says
 OTHER = {  # of which such a dataset has nothing
     *("benefits", "swap"),
     *("models balance", "metrics trends", "prefix bits"),
-    "prefix captions",
-    *("stitch", "stitching many", "stitching map"),
+    *("stitch", "stitching many"),
 }
 
 
@@ -154,14 +153,6 @@ def test_what_is_unknown_is_no_kind(store: Path) -> None:
     assert "17 models are of unknown family" in open_.reason
     undefined = table.assign(q=np.nan, mean=np.nan)
     assert Modalities().findings(undefined)[0].verdict == "unknown"
-
-
-def test_both_ways_of_matching_are_those_that_are_installed(store, capsys, monkeypatch) -> None:
-    monkeypatch.setattr("core.questions.translation.question.has_transport", lambda: False)
-    code, out, said = run(capsys, ["translate", "--size", "12", "--starts", "1"], store)
-    assert code == 0
-    assert set(re.findall(r"\b(gw|qap)\b", out)) == {"qap"}
-    assert "Left out: Gromov–Wasserstein" in said
 
 
 def test_two_spaces_are_no_consensus(store: Path, capsys) -> None:

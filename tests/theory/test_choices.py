@@ -103,10 +103,10 @@ def test_the_symmetry_says_where_the_entropy_is_least() -> None:
 
 def test_what_a_preset_does_not_have_is_refused() -> None:
     many = Networks(step=tuple(0.001 * place for place in range(1, 8)))
-    with pytest.raises(InputError, match="limits takes at most 6 sizes of steps, not 7"):
+    with pytest.raises(InputError, match="limits takes 6 sizes of steps at most"):
         DeepLinear("limits", networks=many).complete(None)
     two = Networks(step=(0.1, 0.2))
-    with pytest.raises(InputError, match="sgd takes at most 1 sizes of steps, not 2"):
+    with pytest.raises(InputError, match="sgd takes 1 sizes of steps at most"):
         DeepLinear("sgd", networks=two).complete(None)
-    with pytest.raises(InputError, match="SGD does not train theorem-1"):
+    with pytest.raises(InputError, match="theorem-1 takes 0 sizes of steps at most, and no batch"):
         DeepLinear("theorem-1", networks=two).complete(None)

@@ -1,7 +1,7 @@
-"""Pictures with captions that teach a prefix, and those that it is measured on: never the same.
+"""Images with captions that train a prefix, and those that it is measured on: never the same.
 
-Of the Cave, new events teach, by seed, and the studied stimuli measure. Of another dataset, a
-quarter of the studied stimuli measure, and others teach.
+In the Cave, new events train, by seed, and the studied stimuli measure. In another dataset a
+quarter of the studied stimuli measure, and others train.
 """
 
 from __future__ import annotations

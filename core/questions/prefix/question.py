@@ -1,12 +1,12 @@
-"""How many bits of a caption a frozen vision model tells a frozen language model through one linear
-map, and what the language model writes.
+"""How many bits of a caption a frozen vision model saves a frozen language model through one linear
+map.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -23,12 +23,11 @@ from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
 from core.questions.finding import Finding
-from core.questions.prefix.lessons import Lessons, choose_level, measured
+from core.questions.prefix.lessons import Lessons, choose_level
 from core.questions.question import Answer, StudyQuestion
 from core.settings import choose_device
 from core.statistics.intervals import crossed_mean, grid_correlation
 from core.statistics.nulls import ALPHA, adjust
-from core.stimuli.worlds import World
 from core.study.models import lines, reads
 from core.study.spaces import by_size, default_spaces, language_beside
 from core.study.study import Study
@@ -163,32 +162,16 @@ class PrefixBits(StudyQuestion):
         ends |= {"own_high": table["without"] - table["low"]}
         drawn = table.assign(**ends)
         measured = drawn[drawn["saved"].notna()]
+        dots = Dots("own", "y_title", rows="saved == saved", size=11)
         return Plot(
             "Bits of a caption behind an image",
             marks=(
-                Dots(
-                    "without",
-                    "y_title",
-                    rows="saved == saved",
-                    symbol="line-ns-open",
-                    size=11,
-                    name="no image, a prefix as long",
-                ),
-                Dots(
-                    "other",
-                    "y_title",
-                    rows="saved == saved",
-                    symbol="x-thin-open",
-                    size=11,
-                    name="another's image",
-                ),
-                Dots(
-                    "own",
-                    "y_title",
-                    rows="saved == saved",
+                replace(dots, x="without", symbol="line-ns-open", name="no image, same length"),
+                replace(dots, x="other", symbol="x-thin-open", name="another's image"),
+                replace(
+                    dots,
                     color=Fixed("ember"),
                     symbol="circle",
-                    size=11,
                     left="own_low",
                     right="own_high",
                     name="its own image",
@@ -205,26 +188,17 @@ class PrefixBits(StudyQuestion):
         ).over(drawn)
 
 
-Q = TypeVar("Q", bound="PrefixCaptions")
-
-
 @dataclass(frozen=True)
-class PrefixCaptions(StudyQuestion):
-    """What does a language model write behind an image?"""
+class PrefixPair(StudyQuestion):
+    """What does the image of one vision model tell one language model?
 
-    command = "prefix captions"
+    The slow step of `PrefixBits`, kept for each pair.
+    """
+
+    command = "prefix pair"
     version = 2
+    listed = False
     device = "auto"
-    columns: ClassVar[Mapping[str, str]] = {
-        "index": "index of the stimulus",
-        "caption": "its caption",
-        "written": "what the first training writes behind its image, the likeliest token each time",
-        "without": "what it writes without an image",
-        "named": "noun phrases of what is written, which is cut after its first caption (the Cave)",
-        "there": "of these, those that name a thing in the image",
-        "elsewhere": "of these, those that name a thing in the image of the stimulus before, by"
-        " chance",
-    }
 
     x: str = option("", name="x", label="Language model", metavar="M", help="the language model")
     y: str = option("", name="y", label="Vision model", metavar="M", help="the vision model")
@@ -233,47 +207,10 @@ class PrefixCaptions(StudyQuestion):
     )
     lessons: Lessons = part(Lessons)
 
-    def complete(self: Q, study: Study) -> Q:
-        both = PrefixBits(
-            self.scope,
-            x=(self.x,) if self.x else (),
-            y=(self.y,) if self.y else (),
-            lessons=self.lessons,
-        ).complete(study)
-        return replace(self, x=both.x[0], y=both.y[0], lessons=both.lessons)
-
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        pair, plain = _both(self, self.x, self.y, study, report)
-        first = pair[pair["training"] == 0]
-        table = pd.DataFrame(
-            {
-                "index": first["index"].to_numpy(),
-                "caption": list(measured(study, self.lessons)[1].captions(0)),
-                "written": first["written"].to_list(),
-                "without": plain["written"].iloc[0],
-            }
-        )
-        world = study.dataset.world
-        table = _with_truth(table, study, world) if world else table
-        return Answer(table, caption_findings(table))
-
-
-@dataclass(frozen=True)
-class PrefixPair(PrefixCaptions):
-    """What does the image of one vision model tell one language model?
-
-    The slow step of `PrefixBits`, kept by itself for each pair.
-    """
-
-    command = "prefix pair"
-    version = 2
-    listed = False
-    columns: ClassVar[Mapping[str, str]] = {}
-
     def answer(self, study: Study, report: Progress | None) -> Answer:
         from core.questions.prefix.training import measure_pair  # timm takes seconds
 
-        return Answer(measure_pair(self, study, report))
+        return Answer(measure_pair(study, self.x, self.y, self.lessons, self.shuffled, report))
 
 
 @dataclass(frozen=True)
@@ -295,7 +232,7 @@ class WithoutImage(StudyQuestion):
     def answer(self, study: Study, report: Progress | None) -> Answer:
         from core.questions.prefix.training import measure_without  # timm takes seconds
 
-        return Answer(measure_without(self, study, report))
+        return Answer(measure_without(study, self.x, self.tokens, self.lessons, report))
 
 
 def usual_vision(study: Study) -> tuple[str, ...]:
@@ -330,20 +267,13 @@ def _is_causal(study: Study, name: str) -> bool:
     return study.store.text_costs(study.dataset.name, name) is not None
 
 
-def _both(
-    question: PrefixBits | PrefixCaptions, x: str, y: str, study: Study, report: Progress | None
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return what is coded behind images, and behind a prefix as long without them."""
-    scope, lessons = question.scope, question.lessons
-    pair = ask(PrefixPair(scope, x, y, question.shuffled, lessons), study, report)
-    tokens = int(pair["tokens"].iloc[0])
-    return pair, ask(WithoutImage(scope, x, tokens, lessons), study, report)
-
-
 def _measure(
     question: PrefixBits, x: str, y: str, study: Study, report: Progress | None
 ) -> dict[str, Any]:
-    pair, plain = _both(question, x, y, study, report)
+    scope, lessons = question.scope, question.lessons
+    pair = ask(PrefixPair(scope, x, y, question.shuffled, lessons), study, report)
+    tokens = int(pair["tokens"].iloc[0])
+    plain = ask(WithoutImage(scope, x, tokens, lessons), study, report)
 
     def wide(table: pd.DataFrame, name: str) -> Float64[np.ndarray, "trainings n"]:
         return table[name].to_numpy(float).reshape(table["training"].nunique(), -1)
@@ -366,36 +296,11 @@ def _measure(
         "misled_low": misled.low,
         "misled_high": misled.high,
         "per_caption": float((without - own).mean()),
-        "tokens": int(pair["tokens"].iloc[0]),
+        "tokens": tokens,
         "trainings": question.lessons.seeds,
         "captions": sizes.shape[1],
         "reason": "",
     }
-
-
-def _with_truth(table: pd.DataFrame, study: Study, world: World) -> pd.DataFrame:
-    """Add how many noun phrases a caption has, and how many name a thing that is there, or that is
-    in another image.
-    """
-    cut = table.assign(
-        **{
-            name: [world.judge(text.strip()).text for text in table[name]]
-            for name in ("written", "without")
-        }
-    )
-    stimuli = study.store.stimuli(study.dataset.name)
-    columns = [name for name in stimuli if str(name).startswith("kind_")]
-    things = stimuli.loc[cut["index"], columns].to_numpy()
-    kinds = [{str(kind) for kind in row if isinstance(kind, str)} for row in things]
-    named = [world.named(text) for text in cut["written"]]
-
-    def count(others: int) -> list[int]:
-        return [
-            sum(not phrase.isdisjoint(kinds[place - others]) for phrase in phrases)
-            for place, phrases in enumerate(named)
-        ]
-
-    return cut.assign(named=[len(one) for one in named], there=count(0), elsewhere=count(1))
 
 
 def bits_findings(table: pd.DataFrame, *, shuffled: bool = False) -> list[Finding]:
@@ -453,34 +358,6 @@ def bits_findings(table: pd.DataFrame, *, shuffled: bool = False) -> list[Findin
     if missing := len(table) - len(measured):
         found.append(Finding(f"Pairs that could not be measured: {missing}", reason=why))
     return found
-
-
-def caption_findings(table: pd.DataFrame) -> list[Finding]:
-    """Return how much of what is written is in the image, if that is known."""
-    if "named" not in table:
-        return [Finding("Whether what is written is true is not known here")]
-    captioned = table[table["named"] > 0]
-    if captioned.empty:
-        return [Finding("Nothing that was written is a caption of the Cave")]
-    own, other = (
-        (captioned[name] / captioned["named"]).to_numpy(float) for name in ("there", "elsewhere")
-    )
-    gain = crossed_mean((own - other)[None], fixed="rows")
-    return [
-        Finding(
-            "More of what is named behind an image is in it than in another stimulus's image",
-            gain.value,
-            gain.low,
-            gain.high,
-            name="difference",
-            unit="%",
-            n=len(captioned),
-            over="texts",
-            expected="+",
-            note=f"In it are {own.mean():.0%}, in the other {other.mean():.0%}. Of {len(table):,}"
-            " texts, those that begin with a caption of the Cave count.",
-        )
-    ]
 
 
 def saving_plot(table: pd.DataFrame) -> Plot:

@@ -1,13 +1,11 @@
-"""How prefixes are trained, by the likelihood of captions alone, both networks frozen; and what
-trainings of the map between two models code and write.
-"""
+"""Train prefixes by the likelihood of captions alone, both networks frozen, and code captions."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -29,22 +27,17 @@ from core.networks.prefixed import (
     see,
     tokenize,
     word_vectors,
-    write_after,
 )
 from core.progress import Progress
 from core.questions.prefix.lessons import Lessons, Told, measured, taught
 from core.settings import choose_device
 from core.study.study import Study
 
-if TYPE_CHECKING:
-    from core.questions.prefix.question import PrefixPair, WithoutImage
-
 BATCH = 32
 RATE = 0.03  # in units of the spread of word embeddings
 WARMUP = 0.05  # of all steps
 HELD_OUT = 8  # one picture of so many validates
-TOGETHER = 64  # images that are seen, or texts that are written, at a time
-ROOM = 1.25  # of what is written, times the longest caption
+TOGETHER = 64  # images at a time
 
 
 class Exam(NamedTuple):
@@ -71,13 +64,14 @@ class School(NamedTuple):
     report: Progress | None
 
 
-def measure_pair(question: PrefixPair, study: Study, report: Progress | None) -> pd.DataFrame:
+def measure_pair(
+    study: Study, x: str, y: str, lessons: Lessons, shuffled: bool, report: Progress | None
+) -> pd.DataFrame:
     """Return a row per training and stimulus: training, index, own and other (bits of the caption
-    behind its own image, and behind another stimulus's), bytes, tokens (length of the prefix), and
-    what the first training writes behind the image, "" in the others.
+    behind its own image, and behind another stimulus's), bytes, tokens (length of the prefix).
     """
-    lessons, vision = question.lessons, _vision(question.y, study)
-    school = School(_language(question.x, study), lessons, report)
+    vision = _vision(y, study)
+    school = School(_language(x, study), lessons, report)
     indices, material = measured(study, lessons)
     seen = _see_all(vision, material, _telling(report, "stimuli seen"))
     exam = _exam(school.language, indices, material, length=seen.shape[1])
@@ -86,7 +80,7 @@ def measure_pair(question: PrefixPair, study: Study, report: Progress | None) ->
     for training in range(lessons.seeds):
         lesson = taught(study, lessons, training=training)
         shown = _see_all(vision, lesson, _telling(report, "training pictures seen"))
-        if question.shuffled:
+        if shuffled:
             shown = shown[_derangement(len(shown), seed=training)]
         make = partial(ImagePrefix, shown, word_vectors(school.language))
         prefix = _trained(school, training, lesson, shown, make)
@@ -94,17 +88,17 @@ def measure_pair(question: PrefixPair, study: Study, report: Progress | None) ->
             name: code_all(school.language, prefix, rows, exam.tokens, exam.front)
             for name, rows in (("own", seen), ("other", seen[strangers]))
         }
-        written = _write(school.language, prefix, seen, exam) if training == 0 else ""
-        tables.append(exam.table(training, **costs).assign(written=written))
+        tables.append(exam.table(training, **costs))
     return pd.concat(tables, ignore_index=True).assign(tokens=seen.shape[1])
 
 
-def measure_without(question: WithoutImage, study: Study, report: Progress | None) -> pd.DataFrame:
+def measure_without(
+    study: Study, x: str, length: int, lessons: Lessons, report: Progress | None
+) -> pd.DataFrame:
     """Return a row per training and stimulus: training, index, without (bits of the caption behind
-    a prefix that was learned without images), bytes, and what the first training writes.
+    a prefix that was learned without images), bytes.
     """
-    lessons, length = question.lessons, question.tokens
-    school = School(_language(question.x, study), lessons, report)
+    school = School(_language(x, study), lessons, report)
     indices, material = measured(study, lessons)
     exam = _exam(school.language, indices, material, length=length)
     blank = nothing(length).to(school.language.device)
@@ -116,8 +110,7 @@ def measure_without(question: WithoutImage, study: Study, report: Progress | Non
         shown = blank.expand(lesson.rows, -1, -1)
         prefix = _trained(school, training, lesson, shown, make)
         costs = code_all(school.language, prefix, seen, exam.tokens, exam.front)
-        written = _write(school.language, prefix, blank, exam)[0] if training == 0 else ""
-        tables.append(exam.table(training, without=costs).assign(written=written))
+        tables.append(exam.table(training, without=costs))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -173,19 +166,6 @@ def _trained(
         dice=dice,
         report=_telling(school.report, f"steps of training {training + 1} of {lessons.seeds}"),
     )
-
-
-def _write(encoder: LanguageEncoder, prefix: ImagePrefix, seen: Seen, exam: Exam) -> list[str]:
-    longest = max(map(len, exam.tokens)) - exam.front
-    room = round(ROOM * longest)
-    if encoder.limit is not None:
-        room = min(room, encoder.limit - seen.shape[1] - exam.front)
-    start, texts = exam.tokens[0][: exam.front], list[str]()
-    for at in range(0, len(seen), TOGETHER):
-        with torch.no_grad():
-            vectors = prefix(seen[at : at + TOGETHER])
-        texts += write_after(encoder, vectors, start, most=room)
-    return texts
 
 
 def _derangement(n: int, *, seed: int) -> Int64[np.ndarray, " n"]:

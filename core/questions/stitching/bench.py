@@ -1,7 +1,6 @@
-"""Two networks are cut and stitched: the lower layers of f feed the upper layers of g.
+"""Cut two networks and stitch them: the lower layers of f feed the upper layers of g.
 
-What is slow is done here, one pair of layers after the other, and kept in one table for two models,
-so that a run that is stopped continues where it was.
+Stitches are kept in one table for two models, so that a run that is stopped continues.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from jaxtyping import Float64, Int64
 
 from core.errors import InputError, NotApplicableError, StoreBusyError, StoreWriteError
 from core.networks import heads
-from core.networks.heads import Task, head_file, open_network, task_of
-from core.networks.network import State, bring, parts_of, states_at
-from core.networks.stitches import Affine, Seam, Side, check_pair, fit_map, identity
+from core.networks.heads import Labels, head_file, head_of, open_network
+from core.networks.stitches import Affine, Seam, Side, fit_map, identity
+from core.networks.vision import State, bring, parts_of, states_at
 from core.options import option, seed_option
 from core.progress import Progress
 from core.recipe import Recipe
@@ -88,40 +87,36 @@ class Fitting:
 
 @dataclass(frozen=True, eq=False)
 class Bench:
-    """f and g with what they read. own, guess: the scores of g, and of who sees nothing, on each
-    event that is scored. origin: of g's head, in words.
+    """f and g with their inputs. own, guess: the scores of g and of chance on each scored event.
+    origin: of g's head, in words.
     """
 
     f: Side
     g: Side
-    task: Task
+    task: Labels
     origin: str
     own: Float64[np.ndarray, " n"]
     guess: Float64[np.ndarray, " n"]
 
 
 def open_bench(study: Study, x: str, y: str, fitting: Fitting) -> Bench:
-    """Open two models; raises InputError for models that cannot be stitched and over a dataset that
-    is not the Cave, and what `open_network` does.
-    """
+    """Open two models; raise InputError for models that cannot be stitched."""
     world = need_world(study)
-    device, level = choose_device(study.device), study.dataset.levels[0]
+    device = choose_device(study.device)
     new = world.sample(f"{SPLIT} {fitting.seed}", fitting.events)
     studied = world.behind(study.dataset, studied_indices(study))
-    entries = {name: study.entry(name) for name in (x, y)}
     sides = {}
-    for name, entry in entries.items():
-        network = open_network(entry, device, world, level=level)
+    for name in dict.fromkeys((x, y)):
+        network = open_network(study.entry(name), device, world)
         sides[name] = Side(network, network.read(new), network.read(studied))
     f, g = sides[x], sides[y]
-    check_pair(f, g)
-    task, origin = task_of(study.store, study.dataset.name, entries[y], g.network)
+    task = Labels(head_of(study.store, study.dataset.name, study.entry(y), g.network))
     own = own_scores(g, task)
-    return Bench(f, g, task, origin, own, _numbers(task.guess(g.fitted, g.scored)))
+    return Bench(f, g, task, task.head.origin, own, _numbers(task.guess(g.fitted, g.scored)))
 
 
 def need_world(study: Study) -> World:
-    """Return the world of a dataset; raises NotApplicableError for one that has none."""
+    """Return the world of a dataset; raise NotApplicableError if it has none."""
     world = study.dataset.world
     if world is None:
         raise NotApplicableError(
@@ -132,11 +127,11 @@ def need_world(study: Study) -> World:
 
 
 @torch.no_grad()
-def own_scores(g: Side, task: Task) -> Float64[np.ndarray, " n"]:
-    """Return how well g itself answers each event that is scored."""
+def own_scores(g: Side, task: Labels) -> Float64[np.ndarray, " n"]:
+    """Return g's own score on each scored event."""
     last, network = len(g.network.card.layers) - 1, g.network
     scores = [
-        task.score(network.upper(network.lower(part, last), last, part), part)
+        task.score(network.upper(network.lower(part, last), last), part)
         for part in parts_of(g.scored)
     ]
     return _numbers(torch.cat(scores))
@@ -144,22 +139,18 @@ def own_scores(g: Side, task: Task) -> Float64[np.ndarray, " n"]:
 
 @dataclass(frozen=True, eq=False)
 class Lower:
-    """A layer of f, with its states over the events of either kind."""
-
     layer: int
     fitted: State
     scored: State
 
 
 def run_lower(bench: Bench, layer: int) -> Lower:
-    """Run f up to a layer."""
     side = bench.f
     states = (states_at(side.network, batch, layer) for batch in (side.fitted, side.scored))
     return Lower(layer, *states)
 
 
 def stitch(bench: Bench, lower: Lower, layer: int, fitting: Fitting) -> pd.DataFrame:
-    """Return a row per kind of h; see `summarize`."""
     f, g = bench.f.network, bench.g.network
     here, there = f.places(lower.layer), g.places(layer)
     states = (bring(one, here, there) for one in (lower.fitted, lower.scored))
@@ -171,7 +162,10 @@ def stitch(bench: Bench, lower: Lower, layer: int, fitting: Fitting) -> pd.DataF
     if IDENTITY not in [row["h"] for row in rows]:
         widths = " and ".join(map(str, seam.moments.between.shape))
         rows.append({"h": IDENTITY, "reason": f"the layers are {widths} wide"})
-    rows.append({"h": ITSELF, **_itself(bench, layer), "reason": ""})
+    own_states = states_at(bench.g.network, bench.g.scored, layer)
+    own_seam = Seam(bench.g, bench.task, layer, own_states, own_states)
+    scores = _numbers(own_seam.score(identity(own_states.shape[2]).like(own_states)))
+    rows.append({"h": ITSELF, **summarize(scores, bench.own, bench.guess), "reason": ""})
     places = {"layer_x": lower.layer, "layer_y": layer}
     return pd.DataFrame([places | row for row in rows])
 
@@ -183,26 +177,16 @@ def _maps(seam: Seam, fitting: Fitting) -> Iterator[tuple[str, Affine]]:
     yield from starts.items()
 
 
-def _itself(bench: Bench, layer: int) -> dict[str, float]:
-    """Score g stitched to itself at one layer by the identity, which must lose nothing."""
-    states = states_at(bench.g.network, bench.g.scored, layer)
-    seam = Seam(bench.g, bench.task, layer, states, states)
-    h = identity(states.shape[2]).like(states)
-    return summarize(_numbers(seam.score(h)), bench.own, bench.guess)
-
-
 def _numbers(scores: torch.Tensor) -> Float64[np.ndarray, " n"]:
     return scores.double().cpu().numpy()
 
 
 def summarize(scores: Scores, own: Scores, guess: Scores) -> dict[str, float]:
-    """Return score (F's mean), own (g's), chance (of who sees nothing), and with 95% intervals
+    """Return the mean scores of F, of g and of chance, and with 95% bootstrap intervals
 
         penalty = own − score,    lost = (own − score) / (own − chance).
 
-    Nothing is lost at 0; at 1 F does no better than who sees nothing, and above it worse. Intervals
-    are percentiles over 1,000 draws of the stimuli with replacement, the same for F, g and chance.
-    lost is NaN if g itself does no better than chance.
+    lost is 0 if nothing is lost, 1 at chance, NaN if g itself does no better than chance.
     """
     means = np.array([scores.mean(), own.mean(), guess.mean()])
     drawn = np.random.default_rng(SEED).multinomial(len(own), np.ones(len(own)) / len(own), DRAWS)
@@ -226,10 +210,9 @@ def _lost(means: Float64[np.ndarray, "draws 3"]) -> Float64[np.ndarray, " draws"
 
 def least_path(penalties: Float64[np.ndarray, "x y"]) -> Int64[np.ndarray, " y"]:
     """Return, for each layer of y, the layer of x that replaces it at the least total penalty,
-    never an earlier one than for the layer before; of equal ways that of the earliest layers.
+    never an earlier one than for the layer before; of equal paths that of the earliest layers.
 
-    By dynamic programming: least(i, j) = p(i, j) + min over i′ ≤ i of least(i′, j − 1). Raises
-    InputError for a penalty that is NaN.
+    least(i, j) = p(i, j) + min over i′ ≤ i of least(i′, j − 1). Raises InputError for a NaN.
     """
     if not np.isfinite(penalties).all():
         raise InputError("a way needs the penalty of every pair of layers; stitch the others first")
@@ -247,7 +230,6 @@ def least_path(penalties: Float64[np.ndarray, "x y"]) -> Int64[np.ndarray, " y"]
 
 
 def stitches_recipe(study: Study, x: str, y: str, fitting: Fitting) -> Recipe:
-    """Return all that the stitches of two models depend on, whatever their layers."""
     names = tuple(dict.fromkeys((x, y)))
     files = [file for file in (head_file(study.entry(name).card) for name in names) if file]
     study.store.note_files(*files)
@@ -282,11 +264,10 @@ def make_stitches(
     places: Places,
     report: Progress | None = None,
 ) -> pd.DataFrame:
-    """Return the rows of these pairs of layers, in their order; what is not kept is made, pair by
-    pair. Raises as `open_bench`.
-    """
+    """Return the rows of these pairs of layers, in their order; make what is not kept."""
     kept = kept_stitches(study, x, y, fitting)
-    missing = [place for place in sorted(places) if place not in _made(kept)]
+    made = set(zip(kept["layer_x"], kept["layer_y"], strict=True))
+    missing = [place for place in sorted(places) if place not in made]
     recipe, done = stitches_recipe(study, x, y, fitting), len(places) - len(missing)
     for rows in _stitch_all(study, x, y, fitting, missing):
         kept, done = _add(study, recipe, kept, rows), done + 1
@@ -299,7 +280,6 @@ def make_stitches(
 def _stitch_all(
     study: Study, x: str, y: str, fitting: Fitting, places: Places
 ) -> Iterator[pd.DataFrame]:
-    """Yield the rows of each pair of layers; those of one layer of x stand together."""
     if not places:
         return
     bench = open_bench(study, x, y, fitting)
@@ -310,7 +290,6 @@ def _stitch_all(
 
 
 def _add(study: Study, recipe: Recipe, kept: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """Keep further rows next to those that are kept, and return all."""
     table = pd.concat([kept, rows], ignore_index=True) if len(kept) else rows
     # kept only to save time later: a store that cannot be written now still gives every answer
     with suppress(StoreWriteError, StoreBusyError):
@@ -322,10 +301,6 @@ def _add(study: Study, recipe: Recipe, kept: pd.DataFrame, rows: pd.DataFrame) -
             recipe=recipe,
         )
     return table
-
-
-def _made(kept: pd.DataFrame) -> set[tuple[int, int]]:
-    return set(zip(kept["layer_x"], kept["layer_y"], strict=True))
 
 
 def _name(recipe: Recipe) -> str:

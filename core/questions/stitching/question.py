@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float64
-from scipy.stats import t, ttest_ind
+from scipy.stats import ttest_ind
 
+from core.encoders.encoder import ModelCard
 from core.errors import InputError, MetricError
 from core.figures.grammar import Axis, Dots, Facet, Fixed, Heat, Level, Line, Plot, Scale, Symbols
-from core.figures.texts import fill
-from core.networks.stitches import check_modalities
+from core.modalities import VISION
 from core.options import MOST_LAYERS, draws_option, option, part
 from core.progress import Progress
 from core.questions.alignment.question import Alignment
@@ -44,7 +44,7 @@ from core.questions.stitching.roster import (
     default_pair,
     list_models,
 )
-from core.statistics.intervals import LEAST_SIDE, grid_correlation, grid_interval
+from core.statistics.intervals import LEAST_SIDE, grid_correlation, grid_interval, student_interval
 from core.statistics.nulls import adjust
 from core.statistics.trends import DealtTrend, recipe_trend
 from core.study.comparing import choose_engine
@@ -84,44 +84,26 @@ DUO = {
 
 
 @dataclass(frozen=True)
-class _OfTwo(StudyQuestion):
-    """A question about one model whose lower layers feed the upper layers of another."""
-
-    device = "auto"
-
-    x: str = option("", label="Source model", metavar="F", help=f"the model that begins ({USUAL})")
-    y: str = option("", label="Target model", metavar="G", help="the model that goes on")
-    fitting: Fitting = part(Fitting)
-
-    def is_kept(self) -> bool:
-        return False  # its stitches are
-
-
-T = TypeVar("T", bound=_OfTwo)
-
-
-def name_two(question: T, study: Study) -> T:
-    """Name both models if none is named; raises InputError if one is, and for models of two
-    modalities, NotApplicableError for a dataset without a world, UnknownNameError for names.
-    """
-    need_world(study)
-    if not (question.x or question.y):
-        x, y = default_pair(study)
-        question = replace(question, x=x, y=y)
-    if not (question.x and question.y):
-        raise InputError("name --x and --y together, or neither for the usual two")
-    check_modalities(*(study.entry(name).card for name in (question.x, question.y)))
-    return question
-
-
-@dataclass(frozen=True)
-class Stitch(_OfTwo):
+class Stitch(StudyQuestion):
     """What is lost if one network goes on from a layer of another?"""
 
     command = "stitch"
     version = 2
-    columns: ClassVar[Mapping[str, str]] = {**NAMED, **STITCHED, **LAYER_NAMES}
+    device = "auto"
+    columns: ClassVar[Mapping[str, str]] = {
+        **NAMED,
+        **STITCHED,
+        **LAYER_NAMES,
+        "least_squares": "all layers: lost by least squares on activations",
+        "identity": "lost by the identity, if the layers are equally wide",
+        "random": "lost by a random map",
+        "alignment": "alignment of the two layers over the studied stimuli",
+        "on_path": "whether they lie on the path of least penalty",
+    }
 
+    x: str = option("", label="Source model", metavar="F", help=f"the model that begins ({USUAL})")
+    y: str = option("", label="Target model", metavar="G", help="the model that goes on")
+    fitting: Fitting = part(Fitting)
     layer_x: int | None = option(
         None,
         least=0,
@@ -136,106 +118,54 @@ class Stitch(_OfTwo):
         label="Target layer",
         help="the layer of the second that is replaced, from 0 (at the same relative depth)",
     )
+    all_layers: bool = option(
+        False, name="all-layers", help="stitch all pairs of layers, next to their alignment"
+    )
+    measure: Measure = part(Measure)
+
+    def is_kept(self) -> bool:
+        return False  # its stitches are
 
     def complete(self, study: Study) -> Stitch:
-        question = name_two(self, study)
-        counts = [len(study.entry(name).card.layers) for name in (question.x, question.y)]
-        layer_x, layer_y = question.layer_x, question.layer_y
+        """Name both models if neither is named, and their layers."""
+        need_world(study)
+        x, y = (self.x, self.y) if self.x or self.y else default_pair(study)
+        if not (x and y):
+            raise InputError("name --x and --y together, or neither for the usual two")
+        for name in (x, y):
+            if study.entry(name).card.modality != VISION.name:
+                raise InputError(f"{name} is no vision model; a stitch takes two")
+        question = replace(self, x=x, y=y)
+        if self.all_layers:
+            choose_engine(study, self.measure)
+            return replace(question, layer_x=None, layer_y=None)
+        counts = [len(study.entry(name).card.layers) for name in (x, y)]
+        layer_x, layer_y = self.layer_x, self.layer_y
         if layer_x is None:
             layer_x = (counts[0] - 1) // 2
         if layer_y is None:
             layer_y = round(layer_x / max(1, counts[0] - 1) * (counts[1] - 1))
-        for layer, count, name in zip(
-            (layer_x, layer_y), counts, (question.x, question.y), strict=True
-        ):
+        for layer, count, name in zip((layer_x, layer_y), counts, (x, y), strict=True):
             if layer >= count:
                 raise MetricError(f"{name} has no layer {layer}, only 0 … {count - 1}")
-        return replace(question, layer_x=layer_x, layer_y=layer_y)
-
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        assert self.layer_x is not None
-        assert self.layer_y is not None
-        places = [(self.layer_x, self.layer_y)]
-        rows = make_stitches(study, self.x, self.y, self.fitting, places, report)
-        table = _with_names(rows, self, study)
-        return Answer(table, stitch_findings(table))
-
-    def plot(self, table: pd.DataFrame) -> Plot:
-        ends = {name: table[name].clip(upper=WORST) for name in ("lost_low", "lost_high")}
-        drawn = table.assign(
-            map=table["h"].map(MAPS),
-            drawn=table["lost"].clip(upper=WORST),
-            beyond=np.where(table["lost"] > WORST, "beyond", "measured"),
-            **{f"drawn_{name}": end for name, end in ends.items()},
-        )
-        return Plot(
-            "What each map loses",
-            marks=(
-                Dots(
-                    "drawn",
-                    "map",
-                    color=Fixed("ember"),
-                    symbol=Symbols(
-                        "beyond", {"measured": "circle", "beyond the edge": "triangle-right"}
-                    ),
-                    size=11,
-                    left="drawn_lost_low",
-                    right="drawn_lost_high",
-                    label="{lost:.0%}",
-                    side="top center",
-                    card=(
-                        "<b>{map}</b>",
-                        "lost {lost:.1%} [{lost_low:.1%}, {lost_high:.1%}]",
-                        "score {score:.3f}, own {own:.3f}, chance {chance:.3f}",
-                    ),
-                    ids="layers {layer_x} × {layer_y}",
-                ),
-            ),
-            x=Axis(f"{SHARE_LOST}: 0% nothing, 100% all", percent=True, ticks=(0, 0.5, 1, 1.5)),
-            y=Axis("", names=tuple(MAPS.values())),
-            levels=(Level(0, "zero", along="x"), Level(1, along="x")),
-            empty="The upper network does no better than chance, so nothing can be lost.",
-            row=44,
-            legend=False,
-        ).over(drawn)
-
-
-@dataclass(frozen=True)
-class StitchMap(_OfTwo):
-    """Which layers of one network can replace layers of another, and does alignment predict it?"""
-
-    command = "stitching map"
-    version = 2
-    columns: ClassVar[Mapping[str, str]] = {
-        **NAMED,
-        **{name: STITCHED[name] for name in [*PLACE, *OF_PAIR]},
-        **LAYER_NAMES,
-        "least_squares": "lost by least squares on activations",
-        "identity": "lost by the identity, if the layers are equally wide",
-        "random": "lost by a random map",
-        "alignment": "alignment of the two layers over the studied stimuli",
-        "on_path": "whether they lie on the path of least penalty",
-    }
-
-    measure: Measure = part(Measure)
-
-    def complete(self, study: Study) -> StitchMap:
-        choose_engine(study, self.measure)
-        return name_two(self, study)
+        return replace(question, layer_x=layer_x, layer_y=layer_y, measure=Measure())
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
         cards = [study.entry(name).card for name in (self.x, self.y)]
-        every = list(np.ndindex(*(len(card.layers) for card in cards)))
-        table = make_stitches(study, self.x, self.y, self.fitting, every, report)
-        lost = {
-            h: table[table["h"] == h].set_index(PLACE)["lost"] for h in (LEAST, IDENTITY, RANDOM)
-        }
-        rows = (
-            table[table["h"] == TRAINED]
-            .set_index(PLACE)[OF_PAIR]
-            .assign(**{h.replace(" ", "_"): values for h, values in lost.items()})
-            .reset_index()
-        )
+        if not self.all_layers:
+            assert self.layer_x is not None
+            assert self.layer_y is not None
+            places = [(self.layer_x, self.layer_y)]
+            table = make_stitches(study, self.x, self.y, self.fitting, places, report)
+            table = _with_names(table, cards)
+            return Answer(table, stitch_findings(table))
+        places = list(np.ndindex(*(len(card.layers) for card in cards)))
+        table = make_stitches(study, self.x, self.y, self.fitting, places, report)
+        lost = table.pivot(index=PLACE, columns="h", values="lost")
+        rows = table[table["h"] == TRAINED].set_index(PLACE)[OF_PAIR]
+        for h in (LEAST, IDENTITY, RANDOM):
+            rows[h.replace(" ", "_")] = lost[h]
+        rows = rows.reset_index()
         measure = self.measure
         comparison = Comparison(measure.metric, measure.k, measure.parameters, layers=ALL)
         alignment = Alignment(self.scope, (self.x,), (self.y,), comparison=comparison)
@@ -243,20 +173,30 @@ class StitchMap(_OfTwo):
         rows["alignment"] = aligned[rows["layer_x"], rows["layer_y"]]
         penalties = rows.pivot(index="layer_x", columns="layer_y", values="penalty").to_numpy()
         rows["on_path"] = least_path(penalties)[rows["layer_y"]] == rows["layer_x"]
-        found = _with_names(rows, self, study)
+        found = _with_names(rows, cards)
         return Answer(found, map_findings(found))
 
     def plot(self, table: pd.DataFrame) -> Plot:
+        return self._map_plot(table) if self.all_layers else _stitch_plot(table)
+
+    def _map_plot(self, table: pd.DataFrame) -> Plot:
         parts = {"lost": "What is lost", "alignment": f"Alignment ({self.measure.spec.short})"}
-        formats = {"lost": "{value:.0%}", "alignment": "{value:.2f}"}
         kept = ["layer_x", "layer_y", "name_x", "name_y", "on_path"]
         long = table.melt(kept, list(parts), "part", "value")
         # each panel from its least to its greatest, little lost as dark as much alignment
-        shade = long["value"].where(long["part"] == "alignment", 1 - long["value"].clip(0, 1))
-        texts = [fill(formats[row["part"]], row) for row in long.to_dict("records")]
+        aligned = long["part"] == "alignment"
+        shade = long["value"].where(aligned, 1 - long["value"].clip(0, 1))
+        texts = (
+            long["value"].map("{:.2f}".format).where(aligned, long["value"].map("{:.0%}".format))
+        )
         long = long.assign(shade=shade, text=texts)
-        names = {side: _layer_names(table, side) for side in "xy"}
-        ring = (long["part"] == "lost") & long["on_path"].astype(bool)
+        names = {
+            side: table.drop_duplicates(f"layer_{side}")
+            .sort_values(f"layer_{side}")
+            .set_index(f"layer_{side}")[f"name_{side}"]
+            .to_dict()
+            for side in "xy"
+        }
         return Plot(
             f"Stitches and alignment of {self.x} and {self.y}",
             marks=(
@@ -264,7 +204,7 @@ class StitchMap(_OfTwo):
                 Dots(
                     "layer_y",
                     "layer_x",
-                    table=long[ring],
+                    table=long[~aligned & long["on_path"].astype(bool)],
                     color=Fixed("text"),
                     symbol="circle-open",
                     size=36,
@@ -300,18 +240,44 @@ class StitchMap(_OfTwo):
         ).over(table.assign(depth=depth))
 
 
-def _with_names(rows: pd.DataFrame, question: _OfTwo, study: Study) -> pd.DataFrame:
+def _stitch_plot(table: pd.DataFrame) -> Plot:
+    ends = {f"drawn_{name}": table[name].clip(upper=WORST) for name in ("lost_low", "lost_high")}
+    drawn = table.assign(map=table["h"].map(MAPS), drawn=table["lost"].clip(upper=WORST), **ends)
+    return Plot(
+        "What each map loses",
+        marks=(
+            Dots(
+                "drawn",
+                "map",
+                color=Fixed("ember"),
+                size=11,
+                left="drawn_lost_low",
+                right="drawn_lost_high",
+                label="{lost:.0%}",
+                side="top center",
+                card=(
+                    "<b>{map}</b>",
+                    "lost {lost:.1%} [{lost_low:.1%}, {lost_high:.1%}]",
+                    "score {score:.3f}, own {own:.3f}, chance {chance:.3f}",
+                ),
+                ids="layers {layer_x} × {layer_y}",
+            ),
+        ),
+        x=Axis(f"{SHARE_LOST}: 0% nothing, 100% all", percent=True, ticks=(0, 0.5, 1, 1.5)),
+        y=Axis("", names=tuple(MAPS.values())),
+        levels=(Level(0, "zero", along="x"), Level(1, along="x")),
+        empty="The upper network does no better than chance, so nothing can be lost.",
+        row=44,
+        legend=False,
+    ).over(drawn)
+
+
+def _with_names(rows: pd.DataFrame, cards: Sequence[ModelCard]) -> pd.DataFrame:
     """Put the models x and y in front, and what their layers are called, name_x and name_y."""
     named: dict[str, str | list[str]] = {}
-    for side, place in zip("xy", PLACE, strict=True):
-        card = study.entry(getattr(question, side)).card
+    for side, place, card in zip("xy", PLACE, cards, strict=True):
         named |= {side: card.name, f"name_{side}": [card.layers[layer] for layer in rows[place]]}
     return rows.assign(**named)[["x", "y", *PLACE, "name_x", "name_y", *rows.columns.drop(PLACE)]]
-
-
-def _layer_names(table: pd.DataFrame, side: str) -> dict[int, str]:
-    named = table.drop_duplicates(f"layer_{side}").sort_values(f"layer_{side}")
-    return dict(zip(named[f"layer_{side}"], named[f"name_{side}"], strict=True))
 
 
 @dataclass(frozen=True)
@@ -537,23 +503,23 @@ def map_findings(table: pd.DataFrame) -> list[Finding]:
     best = table.dropna(subset="lost").nsmallest(1, "lost").iloc[0]
     sides = min(table["layer_x"].nunique(), table["layer_y"].nunique())
     few = "" if sides >= LEAST_SIDE else f"{len(table)} pairs of layers are too few"
-    fit = Prediction(np.nan, np.nan, np.nan, np.nan, np.nan) if few else correlate(table)
-    unknown = "" if np.isfinite(fit.rho) else "alignment or loss is unknown, or the same everywhere"
+    rho, low, high, p, distance = [np.nan] * 5 if few else correlate(table)
+    unknown = "" if np.isfinite(rho) else "alignment or loss is unknown, or the same everywhere"
     claim = "Better aligned layers lose less"
-    apart = f"The distance in relative depth alone gives ρ = {fit.apart:.2f}."
+    apart = f"The distance in relative depth alone gives ρ = {distance:.2f}."
     return [
         Finding(
             claim,
-            fit.rho,
-            fit.low,
-            fit.high,
-            fit.p,
+            rho,
+            low,
+            high,
+            p,
             name="ρ",
             n=len(table),
             over="pairs of layers",
             expected="-",
             reason=few or unknown,
-            note=apart.replace("-", "−") if np.isfinite(fit.apart) else "",
+            note=apart.replace("-", "−") if np.isfinite(distance) else "",
         ),
         Finding(
             f"Least lost: {best['name_x']} → {best['name_y']}",
@@ -596,9 +562,8 @@ def kind_findings(table: pd.DataFrame) -> list[Finding]:
 def trend_findings(table: pd.DataFrame) -> list[Finding]:
     """Return whether models of different objectives are stitched more cheaply as they get better.
 
-    Pairs of objectives share models, so p is rather too small. What a supervised network loses is
-    the fairer test: other networks, whose heads are fitted to frozen features, gain from a lower
-    network that knows more of the task.
+    What a supervised network loses is the fairer test: other heads are fitted to frozen features,
+    and gain from a lower network that knows more of the task.
     """
     claims = {
         LOST: "Better networks are stitched more cheaply",
@@ -623,20 +588,10 @@ def trend_findings(table: pd.DataFrame) -> list[Finding]:
     ]
 
 
-class Prediction(NamedTuple):
-    """Spearman's ρ of alignment and loss over pairs of layers, its interval and p; apart: that of
-    the distance in relative depth and loss.
+def correlate(table: pd.DataFrame) -> tuple[float, float, float, float, float]:
+    """Return Spearman's ρ of alignment and loss over the pairs of layers of a whole map, its low,
+    high and p; and ρ of the distance in relative depth and loss.
     """
-
-    rho: float
-    low: float
-    high: float
-    p: float
-    apart: float
-
-
-def correlate(table: pd.DataFrame) -> Prediction:
-    """Return how well alignment predicts loss over the pairs of layers of a whole map."""
     alignment, lost = (
         table.pivot(index="layer_x", columns="layer_y", values=name).to_numpy(float)
         for name in ("alignment", "lost")
@@ -645,7 +600,7 @@ def correlate(table: pd.DataFrame) -> Prediction:
     depths = np.abs(x * (lost.shape[1] - 1) - y * (lost.shape[0] - 1)).astype(float)
     apart, _ = grid_correlation(depths, lost, draws=1, seed=0)
     rho, p = grid_correlation(alignment, lost, draws=4_999, seed=0)
-    return Prediction(rho, *grid_interval(alignment, lost), p, apart)
+    return rho, *grid_interval(alignment, lost), p, apart
 
 
 def measure_duos(
@@ -656,7 +611,9 @@ def measure_duos(
     """
     rows = []
     for duo in duos:
-        places = _places(study, duo)
+        last_x, last_y = (len(study.entry(name).card.layers) - 1 for name in (duo.x, duo.y))
+        ends = [(round(x * last_x), round(y * last_y)) for x, y in duo.depths]
+        places = list(dict.fromkeys(ends))
         table = make_stitches(study, duo.x, duo.y, fitting, places)
         names = [LOST, PENALTY, "own", "score", "chance"]
         means = table.groupby("h")[names].mean()
@@ -668,38 +625,24 @@ def measure_duos(
     return pd.DataFrame(rows, columns=list(DUO))
 
 
-def _places(study: Study, duo: Duo) -> list[tuple[int, int]]:
-    last_x, last_y = (len(study.entry(name).card.layers) - 1 for name in (duo.x, duo.y))
-    return list(dict.fromkeys((round(x * last_x), round(y * last_y)) for x, y in duo.depths))
-
-
 def compare_kinds(rows: pd.DataFrame) -> pd.DataFrame:
     """Add to the rows of each kind the mean of `lost` over its pairs, with its 95% interval by
-    Student's t, and how it differs from another seed of one recipe: p of Welch's t-test, and q,
+    Student's t, and its difference from another seed of one recipe: p of Welch's t-test, and q,
     adjusted for all kinds. NaN if a kind or its control has fewer than two pairs.
     """
     control = rows.loc[rows["kind"] == OTHER_SEED, LOST].to_numpy(float)
-    kinds = dict(list(rows.groupby("kind", sort=False)[LOST]))
-    p = {
-        kind: _welch(values.to_numpy(float), control) if kind != OTHER_SEED else np.nan
-        for kind, values in kinds.items()
-    }
-    q = dict(zip(p, adjust(np.array(list(p.values()), dtype=float)), strict=True))
-    summaries = {kind: _mean(values.to_numpy(float)) for kind, values in kinds.items()}
-    parts = pd.DataFrame(
-        [(*summaries[kind], p[kind], q[kind]) for kind in rows["kind"]],
-        columns=["mean", "low", "high", "p", "q"],
-        index=rows.index,
-    )
-    return rows.join(parts)
-
-
-def _mean(values: Float64[np.ndarray, " n"]) -> tuple[float, float, float]:
-    mean = float(values.mean())
-    if len(values) < 2 or not np.isfinite(mean):
-        return mean, np.nan, np.nan
-    reach = float(t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
-    return mean, mean - reach, mean + reach
+    kinds = []
+    for kind, lost in rows.groupby("kind", sort=False)[LOST]:
+        values = lost.to_numpy(float)
+        low = high = np.nan
+        if len(values) > 1 and np.isfinite(values).all():
+            error = values.std(ddof=1) / len(values) ** 0.5
+            low, high = student_interval(values.mean(), error, freedom=len(values) - 1)
+        p = np.nan if kind == OTHER_SEED else _welch(values, control)
+        kinds.append({"kind": kind, "mean": values.mean(), "low": low, "high": high, "p": p})
+    summary = pd.DataFrame(kinds)
+    summary["q"] = adjust(summary["p"].to_numpy(float))
+    return rows.merge(summary, on="kind", how="left").set_axis(rows.index)
 
 
 def _welch(values: Float64[np.ndarray, " n"], control: Float64[np.ndarray, " m"]) -> float:
@@ -713,15 +656,10 @@ def _welch(values: Float64[np.ndarray, " n"], control: Float64[np.ndarray, " m"]
 def trend_over_competence(rows: pd.DataFrame, *, draws: int, seed: int) -> pd.DataFrame:
     """Return the rows of each measure, as `value`, with its trend over competence.
 
-    rows: of `measure_duos` with objective_x, objective_y, size and competence. Measures are what is
-    lost, the penalty, and what is lost where a supervised network goes on: it was trained for its
-    task, while others, whose heads are fitted to frozen features, gain from a lower network that
-    knows more of theirs. A recipe here is two objectives at one size, the mean over its seeds and
-    both ways; a line is two objectives in all sizes. rise: per STEP of competence, each line with a
-    mean of its own; p, rise_low, rise_high: as of `core.statistics.trends.recipe_trend`,
-    competence
-    exchanged among the sizes of a line; q: p adjusted for all measures. Lines
-    share models, so they are not quite independent.
+    rows: of `measure_duos` with objective_x, objective_y, size and competence. A recipe here is two
+    objectives at one size, a line two objectives in all sizes; competence is exchanged among the
+    sizes of a line (see `recipe_trend`). rise: per STEP of competence; q: p adjusted for all
+    measures. Lines share models, so they are not quite independent.
     """
     supervised = rows[rows["objective_y"] == SUPERVISED]
     measures = {LOST: (rows, LOST), PENALTY: (rows, PENALTY), TOLD: (supervised, LOST)}

@@ -11,7 +11,7 @@ import pandas as pd
 
 from core.competence.records import can_measure
 from core.errors import InputError
-from core.study.models import codes_text, reads, trained, usual
+from core.study.models import reads, trained, usual
 from core.study.study import Study
 
 SUPERVISED = "multitask"
@@ -41,9 +41,8 @@ class Duo:
 
 
 def list_models(study: Study) -> pd.DataFrame:
-    """Return the vision models that can be stitched to each other: usual recipes in all seeds, of
-    the family with the most of them; model, title, objective, group, size, seed, parameters, and
-    untrained models.
+    """Return the vision models that can be stitched to each other: usual recipes in all seeds, and
+    untrained models, of the family with the most of them.
     """
     models = study.models()
     models = models[reads(models, "image") & models["varies"].isin(["", "seed"]) & ~models["copy"]]
@@ -57,19 +56,15 @@ def list_models(study: Study) -> pd.DataFrame:
 
 
 def stitchable(study: Study) -> list[str]:
-    """Return the models that may be opened and cut: those that were embedded here and see pictures,
-    or code text from left to right.
-    """
+    """Return the models that may be opened and cut."""
     models = study.models()
-    models = models[reads(models, "image") | codes_text(models)]
+    models = models[reads(models, "image")]
     return [name for name in models["model"] if can_measure(study.entry(name))]
 
 
 def default_pair(study: Study) -> tuple[str, str]:
-    """Return the models that are meant where none are named: a supervised one of middle size goes
-    on from one of another objective that is as large as can be found; else any two.
-
-    Raises InputError where there are not two.
+    """Return the usual two models: a supervised one of middle size goes on from one of another
+    objective of about its size; else any two. Raises InputError if there are not two.
     """
     models = usual(list_models(study)).sort_values("parameters", kind="stable")
     if len(models) < 2:
@@ -100,8 +95,8 @@ def across_objectives(models: pd.DataFrame, objectives: Sequence[str]) -> list[D
 
 
 def across_kinds(models: pd.DataFrame, size: str) -> list[Duo]:
-    """Return what is compared: a model of a size goes on from another seed, another objective,
-    another size, another depth, or untrained weights.
+    """Return models of a size that go on from another seed, objective, size, depth, or from
+    untrained weights.
     """
     every = trained(models)
     here = every[every["size"] == size.upper()]
@@ -116,9 +111,6 @@ def across_kinds(models: pd.DataFrame, size: str) -> list[Duo]:
 
 
 def _other_seeds(supervised: pd.DataFrame) -> Iterator[Duo]:
-    """Yield each seed going on from the next one, at the same depth, and from its first layer to
-    the last, and back.
-    """
     names = list(supervised["model"])
     if len(names) < 2:
         return
@@ -129,7 +121,6 @@ def _other_seeds(supervised: pd.DataFrame) -> Iterator[Duo]:
 
 
 def _other_sizes(every: pd.DataFrame, supervised: pd.DataFrame) -> Iterator[Duo]:
-    """Yield each model with the next smaller one of its recipe and seed, both ways."""
     for large in supervised.to_dict("records"):
         smaller = every[
             (every["seed"] == large["seed"]) & (every["parameters"] < large["parameters"])

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,18 @@ from jaxtyping import Float, Float64, Int64
 
 from core.encoders.encoder import REALITY
 from core.errors import InputError, MetricError
-from core.figures.grammar import Axis, Dots, Facet, Level, Line, Palette, Plot, Ribbon, Symbols
+from core.figures.grammar import (
+    Axis,
+    Dots,
+    Facet,
+    Fixed,
+    Level,
+    Line,
+    Palette,
+    Plot,
+    Ribbon,
+    Symbols,
+)
 from core.machine.memory import check_memory
 from core.metrics import METRICS
 from core.options import MOST_STIMULI, neighbors_option, option, part, seed_option
@@ -25,13 +36,9 @@ from core.progress import Progress
 from core.questions.finding import Finding
 from core.questions.question import Answer, StudyQuestion
 from core.questions.translation.matching import (
-    METHODS,
-    Kernel,
     agreement,
     chance_interval,
     chance_of,
-    has_transport,
-    import_transport,
     kernel_of,
     match,
     partner_rank,
@@ -51,20 +58,17 @@ SURE = 0.05
 HALF = 0.5  # of the partners: from here on a translation works
 MATRICES = 12  # of a number for every two stimuli, while two spaces are matched
 DIMS, FEW = 16, 8  # dimensions and stimuli of what a machine is timed with
-METHOD_TITLES = {"gw": "Gromov–Wasserstein", "qap": "quadratic assignment"}
 ONE_RECIPE, DESCENT, ACROSS = "one recipe", "descent", "across modalities"
 WITH_REALITY = f"with {REALITY}"
 KINDS = (ONE_RECIPE, DESCENT, "vision", "language", ACROSS, WITH_REALITY)
 MARKS = dict(zip(KINDS, ("star", "diamond", "circle", "square", "triangle-up", "x"), strict=True))
-METHOD_COLORS = Palette("method", {"gw": "ember", "qap": "text"}, METHOD_TITLES)
 CARD = (
-    "<b>{top1:.1%}</b> of partners found by {method_title}",
+    "<b>{top1:.1%}</b> of partners found",
     "chance {chance:.1%}, {q:p:q}",
     "rank {rank:.2f}, alignment {alignment:.2f}",
     "kernels agree {agreement:.2f}, with the true partners {agreement_true:.2f}",
 )
 MEASURED = {
-    "method": "gw: Gromov–Wasserstein; qap: quadratic assignment",
     "n": "stimuli that are matched",
     "draws": "sets of stimuli, without one in common",
     "found": "partners found, of n times the draws",
@@ -83,7 +87,6 @@ MEASURED = {
     "p": "exact p of so many partners, one-sided",
     "q": "p adjusted for all rows",
 }
-Method = Literal["both", "gw", "qap"]
 Space = Float[np.ndarray, "n _"]
 Pair = tuple[Space, Space]
 Row = dict[str, Any]
@@ -94,12 +97,6 @@ Matrix = Float64[np.ndarray, "m m"]
 class Matching:
     """How two spaces are matched with no pairs given, and how alignment is measured besides it."""
 
-    method: Method = option(
-        "both",
-        label="Matched by",
-        help="gw: Gromov–Wasserstein, annealed (needs the extra `translation`); qap: quadratic"
-        " assignment from several starts",
-    )
     starts: int = option(
         10,
         least=1,
@@ -114,24 +111,14 @@ class Matching:
     seed: int = seed_option("seed of the sets, their order and starts")
 
 
-def installed(matching: Matching) -> Matching:
-    """Return the matching by the methods that are installed, of both; raises InputError for one
-    that is named and is not.
-    """
-    if matching.method == "both" and not has_transport():
-        return replace(matching, method="qap")
-    methods_of(matching)
-    return matching
-
-
 @dataclass(frozen=True)
 class Translation(StudyQuestion):
     """Can models be translated into each other with no pairs given?"""
 
     command = "translate"
-    version = 4
+    version = 5
     device = None
-    shown = ("space_x", "space_y", "kind", "method", "n", "top1", "alignment", "rank", "q")
+    shown = ("space_x", "space_y", "kind", "n", "top1", "alignment", "rank", "q")
     columns: ClassVar[Mapping[str, str]] = {
         "space_x": "one space",
         "space_y": "another space",
@@ -160,14 +147,6 @@ class Translation(StudyQuestion):
     def compared_metrics(self) -> tuple[str, ...]:
         return ("mutual_knn",)
 
-    @classmethod
-    def left_out(cls, study: Study) -> Sequence[str]:
-        missing = (
-            "Left out: Gromov–Wasserstein, since POT is not installed: pip install"
-            " 'platoscope[translation]'."
-        )
-        return [] if has_transport() else [missing]
-
     def usual_sizes(self, stimuli: int) -> tuple[int, ...]:
         """Return the numbers of stimuli that are matched, rising; if none is named SIZE, or of two
         spaces those of SIZES that there are and that have neighbors, or else all stimuli.
@@ -180,13 +159,12 @@ class Translation(StudyQuestion):
         return fitting or (stimuli,)
 
     def complete(self, study: Study) -> Translation:
-        question = replace(self, matching=installed(self.matching))
-        sizes = question.usual_sizes(study.size)
-        check_sizes(sizes, study.size, question.matching.k)
-        spaces = find_spaces(study, question.spaces or usual_models(study))
+        sizes = self.usual_sizes(study.size)
+        check_sizes(sizes, study.size, self.matching.k)
+        spaces = find_spaces(study, self.spaces or usual_models(study))
         if len(spaces) < 2:
             raise InputError(f"two spaces or more expected; got {len(spaces)}: name another")
-        return replace(question, spaces=tuple(map(str, spaces)), sizes=sizes)
+        return replace(self, spaces=tuple(map(str, spaces)), sizes=sizes)
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
         places = find_spaces(study, self.spaces)
@@ -199,16 +177,15 @@ class Translation(StudyQuestion):
                 report(done, len(steps), "matchings")
             x, y = (held[place] for place in pair)
             sets = draw_sets(study.size, size, draws=matching.draws, seed=matching.seed)
-            about = {"space_x": str(pair[0]), "space_y": str(pair[1]), "kind": kinds[pair]}
             measured = measure_pairs([(x[one], y[one]) for one in sets], matching)
-            rows += [{**about, **row} for row in measured]
+            about = {"space_x": str(pair[0]), "space_y": str(pair[1]), "kind": kinds[pair]}
+            rows.append(about | measured)
         if report:
             report(len(steps), len(steps), "matchings")
         table = pd.DataFrame(rows)
         table = table.assign(q=adjust(table["p"].to_numpy(float)))[list(self.columns)]
-        each = table.groupby("method", sort=False)
         if len(self.spaces) == 2:
-            return Answer(table, [*(_best(rows) for _, rows in each), _search(table)])
+            return Answer(table, [_best(table), _search(table)])
         return Answer(table, pair_findings(table, seed=matching.seed))
 
     def plot(self, table: pd.DataFrame) -> Plot:
@@ -218,29 +195,26 @@ class Translation(StudyQuestion):
 
 def pair_findings(table: pd.DataFrame, *, seed: int) -> list[Finding]:
     """Return whether more aligned pairs are easier to translate, and how many are beyond chance."""
-    found = []
-    for method, rows in table.groupby("method", sort=False):
-        order = alignment_and_rank(rows, seed=seed)
-        sure, half = int((rows["q"] <= SURE).sum()), int((rows["top1"] >= HALF).sum())
-        title = METHOD_TITLES[str(method)]
-        found += [
-            Finding(
-                f"More aligned models are easier to translate by {title}",
-                order.value,
-                order.low,
-                order.high,
-                order.p,
-                name="ρ",
-                n=order.n,
-                expected="+",
-                reason=order.reason,
-            ),
-            Finding(
-                f"By {title}, {sure:,} of {len(rows):,} pairs are translated beyond chance"
-                f" (q ≤ .05), {half:,} to half of the stimuli or more"
-            ),
-        ]
-    return [*found, _search(table)]
+    order = alignment_and_rank(table, seed=seed)
+    sure, half = int((table["q"] <= SURE).sum()), int((table["top1"] >= HALF).sum())
+    return [
+        Finding(
+            "More aligned models are easier to translate",
+            order.value,
+            order.low,
+            order.high,
+            order.p,
+            name="ρ",
+            n=order.n,
+            expected="+",
+            reason=order.reason,
+        ),
+        Finding(
+            f"{sure:,} of {len(table):,} pairs are translated beyond chance (q ≤ .05), {half:,} to"
+            " half of the stimuli or more"
+        ),
+        _search(table),
+    ]
 
 
 def _size_plot(table: pd.DataFrame) -> Plot:
@@ -252,16 +226,15 @@ def _size_plot(table: pd.DataFrame) -> Plot:
             for name, (low, high) in ends.items()
         ]
     )
-    titled = long.assign(method_title=long["method"].map(METHOD_TITLES))
     return Plot(
         "Translation over the number of stimuli",
         marks=(
             Ribbon("n", "chance_low", "chance_high", rows="part == 'top1'"),
-            Line("n", "value", color=METHOD_COLORS),
+            Line("n", "value", color=Fixed("ember")),
             Dots(
                 "n",
                 "value",
-                color=METHOD_COLORS,
+                color=Fixed("ember"),
                 low="bottom",
                 high="top",
                 card=CARD,
@@ -276,7 +249,7 @@ def _size_plot(table: pd.DataFrame) -> Plot:
         facet=Facet("part", names=parts),
         levels=(Level(0.5, rows="part == 'rank'"),),
         height=330,
-    ).over(titled)
+    ).over(long)
 
 
 def _pair_plot(table: pd.DataFrame) -> Plot:
@@ -299,10 +272,9 @@ def _pair_plot(table: pd.DataFrame) -> Plot:
         ),
         x=Axis("alignment (mutual k-NN of the same stimuli)"),
         y=Axis("share of partners found", percent=True, range=(-0.04, 1.06)),
-        facet=Facet("method", names=METHOD_TITLES),
         levels=(Level("chance"),),
         height=400,
-    ).over(table.assign(method_title=table["method"].map(METHOD_TITLES)))
+    ).over(table)
 
 
 def usual_models(study: Study) -> list[str]:
@@ -317,14 +289,13 @@ def usual_models(study: Study) -> list[str]:
 
 
 def _best(rows: pd.DataFrame) -> Finding:
-    """Return whether a method finds partners beyond chance, at its best size."""
+    """Return whether partners are found beyond chance, at the best size."""
     sure = rows[rows["q"] <= SURE]
     best = (rows if sure.empty else sure).nlargest(1, "top1").iloc[0]
     chance = f"{best['chance']:.1%} [{best['chance_low']:.1%}, {best['chance_high']:.1%}]"
-    name = METHOD_TITLES[str(best["method"])]
     return Finding(
-        f"{name[:1].upper()}{name[1:]} finds partners of {best['space_x']} in {best['space_y']}"
-        f" beyond chance at {len(sure)} of {len(rows)} numbers of stimuli",
+        f"Partners of {best['space_x']} are found in {best['space_y']} beyond chance"
+        f" at {len(sure)} of {len(rows)} numbers of stimuli",
         best["top1"],
         best["low"],
         best["high"],
@@ -352,17 +323,9 @@ def _search(table: pd.DataFrame) -> Finding:
     )
 
 
-def methods_of(matching: Matching) -> Sequence[str]:
-    """Return the methods that are meant; raises InputError for one that is not installed."""
-    methods = tuple(METHODS) if matching.method == "both" else (matching.method,)
-    if "gw" in methods:
-        import_transport()
-    return methods
-
-
 def check_sizes(sizes: Sequence[int], stimuli: int, k: int) -> None:
-    """Refuse more stimuli than there are, and so few that they have no k neighbors; raises
-    MetricError, and DeviceError for more than fit into the memory.
+    """Raise MetricError for more stimuli than there are or too few for k neighbors, DeviceError for
+    more than fit into memory.
     """
     for size in sizes:
         if size > stimuli:
@@ -377,57 +340,33 @@ def check_sizes(sizes: Sequence[int], stimuli: int, k: int) -> None:
 def draw_sets(
     stimuli: int, size: int, *, draws: int, seed: int
 ) -> Iterator[Int64[np.ndarray, " size"]]:
-    """Yield sets of stimuli that have none in common, as many as are wanted and there are."""
+    """Yield sets of stimuli that have none in common, at most `draws`."""
     order = draw_orders(stimuli, count=1, seed=seed)[0]
     for draw in range(min(draws, stimuli // size)):
         yield order[draw * size : (draw + 1) * size]
 
 
-def measure_pairs(pairs: Sequence[Pair], matching: Matching) -> list[Row]:
-    """Return a row per method of `MEASURED`, over pairs of spaces of one number of stimuli n, whose
-    rows are partners.
+def measure_pairs(pairs: Sequence[Pair], matching: Matching) -> Row:
+    """Return a row of `MEASURED`, but q, over pairs of spaces of n stimuli whose rows are partners.
 
-    found: how many partners, of n times the draws. top1: their share, low and high its 95%
-    interval over draws (Student's, NaN below five). rank: see `partner_rank`. agreement: CKA of the
-    spaces as matched, agreement_true: with the true partners: where this is higher, a better
-    matching was there and not found. alignment: mutual k-NN. chance: 1/n, with the exact interval
-    of random matchings; p: one-sided.
+    If agreement_true is higher than agreement, a better matching was there and not found.
     """
     kernels = [(kernel_of(x), kernel_of(y)) for x, y in pairs]
     n, draws = len(pairs[0][0]), len(pairs)
     truth = np.arange(n)
-    shared = {
-        "n": n,
-        "draws": draws,
-        "agreement_true": float(np.mean([agreement(a, b, truth) for a, b in kernels])),
-        "alignment": float(np.mean([_aligned(x, y, matching.k) for x, y in pairs])),
-        "chance": 1 / n,
-    }
-    low, high = chance_interval(n, draws)
-    rows = []
-    for method in methods_of(matching):
-        matched = [
-            match(a, b, method, starts=matching.starts, seed=matching.seed + draw)
-            for draw, (a, b) in enumerate(kernels)
-        ]
-        own = {"method": method, "chance_low": low, "chance_high": high}
-        rows.append({**own, **shared, **_measured(kernels, matched)})
-    return rows
-
-
-def _measured(
-    kernels: Sequence[tuple[Kernel, Kernel]], matched: Sequence[Int64[np.ndarray, " n"]]
-) -> Row:
-    n = len(matched[0])
-    truth = np.arange(n)
+    matched = [
+        match(a, b, starts=matching.starts, seed=matching.seed + draw)
+        for draw, (a, b) in enumerate(kernels)
+    ]
     hits = np.array([np.count_nonzero(each == truth) for each in matched])
-    ranks = np.array(
-        [partner_rank(a, b, each, truth) for (a, b), each in zip(kernels, matched, strict=True)]
-    )
-    agreed = [agreement(a, b, each) for (a, b), each in zip(kernels, matched, strict=True)]
+    found = list(zip(kernels, matched, strict=True))
+    ranks = np.array([partner_rank(a, b, each, truth) for (a, b), each in found])
     low, high = np.clip(mean_interval(hits / n), 0, 1)
     rank_low, rank_high = np.clip(mean_interval(ranks), 0, 1)
+    chance_low, chance_high = chance_interval(n, draws)
     return {
+        "n": n,
+        "draws": draws,
         "found": int(hits.sum()),
         "top1": float(hits.mean() / n),
         "low": float(low),
@@ -435,8 +374,13 @@ def _measured(
         "rank": float(ranks.mean()),
         "rank_low": float(rank_low),
         "rank_high": float(rank_high),
-        "agreement": float(np.mean(agreed)),
-        "p": chance_of(int(hits.sum()), n, len(matched)),
+        "agreement": float(np.mean([agreement(a, b, each) for (a, b), each in found])),
+        "agreement_true": float(np.mean([agreement(a, b, truth) for a, b in kernels])),
+        "alignment": float(np.mean([_aligned(x, y, matching.k) for x, y in pairs])),
+        "chance": 1 / n,
+        "chance_low": chance_low,
+        "chance_high": chance_high,
+        "p": chance_of(int(hits.sum()), n, draws),
     }
 
 
@@ -446,9 +390,7 @@ def _aligned(x: Space, y: Space, k: int) -> float:
 
 @cache
 def seconds_for(size: int, matching: Matching) -> float:
-    """Return about how many seconds it takes to measure one pair of spaces over all draws, at the
-    pace that this machine has now.
-    """
+    """Return about how many seconds this machine takes to measure one pair over all draws."""
     spent = {}
     for n in (min(size, FEW), size):  # the first imports what it needs
         latent, *noise = np.random.default_rng(0).normal(size=(3, n, DIMS))
@@ -461,9 +403,7 @@ def seconds_for(size: int, matching: Matching) -> float:
 
 
 def kinds_of(study: Study, places: Sequence[Layer]) -> Iterator[tuple[tuple[Layer, Layer], str]]:
-    """Yield every two spaces with what their models have in common: one recipe (seeds, or layers of
-    one model), descent, else their modality.
-    """
+    """Yield every two spaces with what their models have in common."""
     trainings = describe_trainings(study)
     row = {name: number for number, name in enumerate(trainings["model"])}
     recipe = dict(zip(trainings["model"], trainings["recipe"], strict=True))
@@ -484,8 +424,8 @@ def kinds_of(study: Study, places: Sequence[Layer]) -> Iterator[tuple[tuple[Laye
 
 
 def alignment_and_rank(rows: pd.DataFrame, *, seed: int) -> Correlation:
-    """Return Spearman's ρ of alignment and the true partner's rank over the pairs of one method
-    that are of different recipes; see `correlate_pairs`.
+    """Return Spearman's ρ of alignment and the true partner's rank over pairs of different recipes;
+    see `correlate_pairs`.
     """
     names = sorted({*rows["space_x"], *rows["space_y"]})
     place = {name: number for number, name in enumerate(names)}
@@ -506,11 +446,9 @@ def correlate_pairs(
 ) -> Correlation:
     """Return Spearman's ρ of two symmetric matrices over their pairs, with its interval and p.
 
-    x, y: NaN for pairs that do not count. groups: numbers; models of one are left out together, as
-    the seeds of a recipe are. Interval: jackknife over groups, cut off at ±1. p: two-sided, of
-    random renamings of the models of one matrix, groups as wholes, (1 + #{|ρ| ≥}) / (1 + draws). n
-    counts models; NaN with a reason below six groups and if either is constant. Source: Mantel
-    1967.
+    x, y: NaN for pairs that do not count. groups: of models, such as the seeds of a recipe.
+    Interval: jackknife over groups. p: two-sided, of permuted groups (Mantel 1967). NaN with a
+    reason below six groups and if either is constant.
     """
     count, members = len(x), np.unique(groups)
     rho = _rho(x, y)

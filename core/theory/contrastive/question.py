@@ -1,18 +1,25 @@
-"""What the page and `platoscope theory contrastive` ask of contrastive learners."""
+"""Contrastive learners of one embedding per event, g(a, b) = ⟨f(a), f(b)⟩, on exact expectations.
+
+Binary NCE is least at g = K_PMI + log p / (1 − p), with a share p of positive pairs; InfoNCE at
+g = τ K_PMI + c, any c. Source: Huh et al. 2024, appendix F.1.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
+import torch
 from jaxtyping import Float64, Int64
+from torch import Tensor
+from torch.nn.functional import logsigmoid
 
-from core.errors import InputError
+from core.errors import InputError, MetricError
 from core.figures.grammar import (
     Axis,
     Dots,
@@ -31,8 +38,8 @@ from core.progress import Progress, tell_each
 from core.questions.finding import Finding
 from core.questions.question import Answer, Question
 from core.spaces.kernels import centered
-from core.theory.contrastive.learners import Learner, fit_products, learn
 from core.theory.contrastive.world import (
+    ROUNDING,
     Cooccurrence,
     Matrix,
     Vector,
@@ -43,8 +50,10 @@ from core.theory.contrastive.world import (
     pmi_kernel,
     smoothness,
 )
-from core.theory.simulation import in_one_thread
+from core.theory.simulation import Matrix as Products
+from core.theory.simulation import descend, in_one_thread
 
+Scalar = Float64[Tensor, ""]
 Embedding = Float64[np.ndarray, "n d"]
 Channel = Float64[np.ndarray, "n m"]  # the probability of each observation of each event (rows)
 VIEWS = {"lossy": "events merged", "noisy": "noisy"}
@@ -67,12 +76,17 @@ class Setup:
         0, least=0, most=1_024, help="width of the embedding, 0 for as many as events"
     )
     temperature: float = option(
-        1.0, least=0, most=1_000, metavar="T", label="Temperature τ", help="temperature of InfoNCE"
+        1.0,
+        least=0.001,
+        most=1_000,
+        metavar="T",
+        label="Temperature τ",
+        help="of InfoNCE",
     )
     positives: float = option(
         0.6,
-        least=0,
-        most=1,
+        least=0.001,
+        most=0.999,
         metavar="P",
         label="Positive pairs",
         help="share of positive pairs, of binary NCE",
@@ -80,8 +94,14 @@ class Setup:
     seed: int = seed_option("seed of the world, and of the learner")
 
     @property
-    def learner(self) -> Learner:
-        return Learner(self.loss, self.width or self.events, self.temperature, self.positives)
+    def slope(self) -> float:
+        """The theory's slope of ⟨f(a), f(b)⟩ over K_PMI."""
+        return self.temperature if self.loss == "infonce" else 1.0
+
+    @property
+    def offset(self) -> float:
+        """What the theory says is added to K_PMI; NaN if the loss leaves it open."""
+        return math.log(self.positives / (1 - self.positives)) if self.loss == "nce" else math.nan
 
     def cooccur(self) -> Cooccurrence:
         """Return the world's co-occurrence."""
@@ -90,7 +110,59 @@ class Setup:
 
     def learned(self, world: Cooccurrence, *, seed: int = 0) -> Embedding:
         """Train on a co-occurrence and return the embedding."""
-        return learn(self.learner, world.joint, seed=self.seed + seed)
+        return learn(self, world.joint, seed=self.seed + seed)
+
+
+class Fit(NamedTuple):
+    """⟨f(a), f(b)⟩ = slope · K_PMI(a, b) + offset by least squares over all ordered pairs, each
+    event with itself included.
+    """
+
+    slope: float
+    offset: float
+    r2: float
+
+
+def exact_loss(setup: Setup, joint: Products) -> Callable[[Products], Scalar]:
+    """Return the loss as a function of all products g (N, N).
+
+    Binary NCE: −p E log σ(g(x, x₊)) − (1 − p) E log σ(−g(x, x₋)). InfoNCE: −E log e^{g(x, x₊)/τ} /
+    Σₖ e^{g(x, x₋ᵏ)/τ} in the limit of many negatives, less their number's log.
+    """
+    own = joint.sum(1)
+    if setup.loss == "nce":
+        p, apart = setup.positives, own[:, None] * own
+        return lambda g: -(p * joint * logsigmoid(g) + (1 - p) * apart * logsigmoid(-g)).sum()
+    tau = setup.temperature
+    return lambda g: (own * torch.logsumexp(g / tau + own.log(), 1)).sum() - (joint * g).sum() / tau
+
+
+def learn(setup: Setup, joint: np.ndarray, *, seed: int = 0) -> Float64[np.ndarray, "n d"]:
+    """Train by L-BFGS until nothing moves, and return the embedding. joint: P_coor (N, N)."""
+    of_products = exact_loss(setup, torch.from_numpy(joint))
+
+    def objective(weights: Sequence[Products]) -> Scalar:
+        return of_products(weights[0] @ weights[0].T)
+
+    draw, width = torch.Generator().manual_seed(seed), setup.width or setup.events
+    start = torch.randn(len(joint), width, generator=draw, dtype=torch.float64) / math.sqrt(width)
+    *_, (embedding,) = descend([start], objective)
+    return embedding.numpy()
+
+
+def fit_products(embedding: Float64[np.ndarray, "n d"], kernel: np.ndarray) -> Fit:
+    """Fit the learned products to the PMI kernel; r2 is their squared correlation over all pairs.
+
+    Raises MetricError for a kernel that is the same for all pairs.
+    """
+    if np.ptp(kernel) < ROUNDING:
+        raise MetricError(
+            "the PMI of all pairs is the same, so that there is nothing to learn; take fewer jumps,"
+            " or uneven steps"
+        )
+    g, k = (embedding @ embedding.T).ravel(), kernel.ravel()
+    slope = float(np.cov(g, k, bias=True)[0, 1] / k.var())
+    return Fit(slope, float(g.mean() - slope * k.mean()), float(np.corrcoef(g, k)[0, 1] ** 2))
 
 
 def learn_kernel(setup: Setup) -> pd.DataFrame:
@@ -201,7 +273,7 @@ def _pairings(
 
 def kernel_findings(setup: Setup, table: pd.DataFrame) -> Iterator[Finding]:
     """Return how well the products follow the PMI kernel, and whether they can."""
-    fit, learner = table.iloc[0], setup.learner
+    fit = table.iloc[0]
     yield Finding(
         "the products follow the PMI kernel",
         fit["r2"],
@@ -209,13 +281,13 @@ def kernel_findings(setup: Setup, table: pd.DataFrame) -> Iterator[Finding]:
         digits=6 if fit["r2"] > 0.999 else 3,
         note="The theory predicts 1 if the kernel is an inner product.",
     )
-    offset = "" if math.isnan(learner.offset) else f" and offset {learner.offset:.3g}"
+    offset = "" if math.isnan(setup.offset) else f" and offset {setup.offset:.3g}"
     yield Finding(
         f"their slope is {fit['slope']:.3f} and their offset {fit['offset']:.3g}",
-        note=f"The theory predicts slope {learner.slope:g}{offset}.",
+        note=f"The theory predicts slope {setup.slope:g}{offset}.",
     )
     kernel = pmi_kernel(setup.cooccur().joint)
-    least, condition, given = least_offset(kernel), smoothness(kernel), learner.offset
+    least, condition, given = least_offset(kernel), smoothness(kernel), setup.offset
     few = "; raise the share of positive pairs, which gives less" if given < least.value else ""
     yield Finding(
         f"least offset that makes the kernel an inner product{few}",

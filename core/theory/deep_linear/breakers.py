@@ -14,9 +14,18 @@ from typing import Literal, NamedTuple
 import torch
 
 from core.theory.deep_linear.minima import least_entropy, least_norm
-from core.theory.deep_linear.network import Weights, hidden_maps, linear_cka
+from core.theory.deep_linear.network import (
+    Matrix,
+    Net,
+    Weights,
+    World,
+    draw_matrix,
+    draw_positive,
+    hidden_maps,
+    linear_cka,
+    root,
+)
 from core.theory.deep_linear.training import end_entropic, end_mixed, flow
-from core.theory.deep_linear.world import Matrix, Net, World, draw_matrix, draw_positive, root
 
 FLOW_TIME = 200.0
 Pair = tuple[Net, Net]

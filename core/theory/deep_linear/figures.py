@@ -19,7 +19,6 @@ from core.figures.grammar import (
     Heat,
     Level,
     Line,
-    Mark,
     Palette,
     Plot,
     Scale,
@@ -32,13 +31,6 @@ CKA = Scale("alignment", "linear CKA", low=0.0, high=1.0)
 RUNS = Palette("run", {NOISE: "ember", NO_NOISE: "soft", "entropic loss": "ember"})
 HIGH = Axis(log=True)
 STEPS = Axis("steps of training", log=True)
-MEASURES = {  # of a layer
-    "proportion": "cosine of E[h hᵀ] and E[g gᵀ]",
-    "offset": "λ* of the layer's scale",
-    "gradients_apart": "gradient balance, ‖X − Y‖ / (‖X‖ + ‖Y‖)",
-    "norm": "norm of W on its modes",
-    "spread": "first over last variance of h",
-}
 STATEMENTS = {
     "within": "any two layers of one network",
     "between": "any two layers of both",
@@ -108,25 +100,25 @@ def over_training(looks: pd.DataFrame) -> Plot:
     return _panels("Least alignment, loss and entropy over training", line, looks, columns, STEPS)
 
 
-def over_layers(layers: pd.DataFrame, measure: str) -> Plot:
-    """Draw one of MEASURES of each layer over training, a panel per network and a shade per layer,
-    named at its line's end; dotted without noise.
-    """
-    rows = layers.dropna(subset=measure).query("layer > 0")
+def over_layers(layers: pd.DataFrame) -> Plot:
+    """Draw how proportional E[h hᵀ] and E[g gᵀ] are over training, a shade per layer."""
+    rows = layers.dropna(subset="proportion").query("layer > 0")
     rows = rows.assign(name="network " + rows["network"])
-    marks: list[Mark] = []
-    for runs, dash, ends in (
-        ((NOISE, "entropic loss"), "solid", "{layer}"),
-        ((NO_NOISE,), "dot", ""),
-    ):
-        line = Line("at", measure, by="layer", rows=f"run in {list(runs)}", dash=dash, ends=ends)
-        card = ("{name}, layer {layer}, {run}", f"{{{measure}:.4g}}")
-        marks.append(replace(line, color=Palette("layer"), card=card))
+    line = Line(
+        "at",
+        "proportion",
+        by="layer",
+        color=Palette("layer"),
+        card=("{name}, layer {layer}, {run}", "{proportion:.4g}"),
+    )
     return Plot(
-        MEASURES[measure],
-        tuple(marks),
+        "Cosine of E[h hᵀ] and E[g gᵀ]",
+        (
+            replace(line, rows=f"run != {NO_NOISE!r}", ends="{layer}"),
+            replace(line, rows=f"run == {NO_NOISE!r}", dash="dot"),
+        ),
         x=STEPS,
-        y=Axis(MEASURES[measure], log=measure in ("norm", "spread")),
+        y=Axis("cosine of E[h hᵀ] and E[g gᵀ]"),
         facet=Facet("name"),
         legend=False,
         height=240,

@@ -17,8 +17,7 @@ import torch
 from scipy.optimize import brentq
 
 from core.errors import InputError
-from core.theory.deep_linear.network import Weights
-from core.theory.deep_linear.world import Matrix, Net, root
+from core.theory.deep_linear.network import Matrix, Net, Weights, root
 
 
 def least_entropy(net: Net, *, seed: int = 0) -> list[Matrix]:

@@ -20,9 +20,9 @@ from core.statistics.intervals import mean_interval
 from core.theory.deep_linear import figures, runs
 from core.theory.deep_linear.breakers import BREAKERS
 from core.theory.deep_linear.minima import least_entropy
+from core.theory.deep_linear.network import Net, make_nets
 from core.theory.deep_linear.runs import NETWORKS, NO_NOISE, Tables
 from core.theory.deep_linear.training import Descent
-from core.theory.deep_linear.world import Net, make_nets
 from core.theory.simulation import in_one_thread
 
 PresetName = Literal[
@@ -44,7 +44,6 @@ PresetName = Literal[
     "unrelated-data",
     "two-saddles",
 ]
-MOST_STEPS = 6  # sizes of steps that are compared
 
 
 def _widths(name: str, *widths: int) -> Any:
@@ -261,7 +260,7 @@ def _of_breakers(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
 @dataclass(frozen=True)
 class Preset:
     """A run with a name. claim: what the theory says of it; formula: the same in LaTeX. plot: its
-    main figure. descent: SGD's, None if it does not train it; compares: whether it compares steps.
+    main figure. descent: SGD's, None if it does not train it; steps: how many sizes it can take.
     """
 
     title: str
@@ -271,7 +270,7 @@ class Preset:
     say: Callable[[pd.DataFrame, Tables], Iterator[Finding]]
     plot: Callable[[pd.DataFrame], Plot]
     descent: Descent | None = None
-    compares: bool = False
+    steps: int = 0
 
 
 PRESETS: Mapping[str, Preset] = {
@@ -284,6 +283,7 @@ PRESETS: Mapping[str, Preset] = {
         _of_training,
         figures.over_training,
         Descent(0.003),
+        steps=1,
     ),
     "theorem-1": Preset(
         "Least entropic loss",
@@ -302,6 +302,7 @@ PRESETS: Mapping[str, Preset] = {
         _of_minima,
         figures.other_minima,
         Descent(0.003),
+        steps=1,
     ),
     "sharpness": Preset(
         "Sharpness",
@@ -312,6 +313,7 @@ PRESETS: Mapping[str, Preset] = {
         _of_sharpness,
         figures.sharpness,
         Descent(0.01, 256),
+        steps=1,
     ),
     "edge-of-stability": Preset(
         "Edge of stability",
@@ -324,7 +326,7 @@ PRESETS: Mapping[str, Preset] = {
         _of_edge,
         figures.edge,
         Descent(0.0, runs.EDGE_BATCH),
-        compares=True,
+        steps=6,
     ),
     "limits": Preset(
         "Small steps, long time",
@@ -341,7 +343,7 @@ PRESETS: Mapping[str, Preset] = {
         _of_limits,
         figures.limits,
         Descent(0.0),
-        compares=True,
+        steps=6,
     ),
     "hierarchy": Preset(
         "Hierarchy",
@@ -352,6 +354,7 @@ PRESETS: Mapping[str, Preset] = {
         _of_hierarchy,
         figures.hierarchy,
         Descent(0.003),
+        steps=1,
     ),
     "breakers": Preset(
         "All ways to break it",
@@ -378,7 +381,8 @@ def preset_of(name: str) -> Preset:
         strengths = breaker.allowed(modes=world.rank, labels=world.labels)
         return runs.sweep(name, world.draw(), strengths)
 
-    return Preset(breaker.title, breaker.mechanism, breaker.formula, run, _of_sweep, figures.broken)
+    claim = f"{breaker.mechanism} Strength: {breaker.unit}."
+    return Preset(breaker.title, claim, breaker.formula, run, _of_sweep, figures.broken)
 
 
 # --- questions ---
@@ -423,15 +427,10 @@ class DeepLinear(Question):
     def complete(self, study: None) -> DeepLinear:
         """Refuse choices that the preset does not have."""
         preset, networks = preset_of(self.preset), self.networks
-        if not preset.descent and (networks.step or networks.batch):
+        if len(networks.step) > preset.steps or (networks.batch and not preset.descent):
             raise InputError(
-                f"SGD does not train {self.preset}, so it has neither step nor batch; leave them"
-                " out"
-            )
-        most = MOST_STEPS if preset.compares else 1
-        if len(networks.step) > most:
-            raise InputError(
-                f"{self.preset} takes at most {most} sizes of steps, not {len(networks.step)}"
+                f"{self.preset} takes {preset.steps} sizes of steps at most"
+                f"{'' if preset.descent else ', and no batch'}; leave some out"
             )
         return self
 
@@ -452,7 +451,7 @@ class DeepLinear(Question):
         if self.rows == "pairs":
             return figures.layer_maps(table)
         if self.rows == "layers":
-            return figures.over_layers(table, "proportion")
+            return figures.over_layers(table)
         return preset_of(self.preset).plot(table)
 
 

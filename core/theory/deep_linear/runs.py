@@ -29,6 +29,8 @@ from core.theory.deep_linear.minima import (
     whiten,
 )
 from core.theory.deep_linear.network import (
+    Matrix,
+    Net,
     Weights,
     align_layers,
     disproportion,
@@ -38,6 +40,8 @@ from core.theory.deep_linear.network import (
     gradient_moments,
     hidden_maps,
     layer_moments,
+    make_nets,
+    root,
     sharpness,
 )
 from core.theory.deep_linear.training import (
@@ -50,7 +54,6 @@ from core.theory.deep_linear.training import (
     is_finite,
     run_sgd,
 )
-from core.theory.deep_linear.world import Matrix, Net, make_nets, root
 
 Row = dict[str, Any]
 Tables = dict[str, pd.DataFrame]

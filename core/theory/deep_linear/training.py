@@ -12,8 +12,7 @@ from jaxtyping import Float64
 
 from core.errors import InputError, TrainingError
 from core.theory.deep_linear.minima import least_entropy_value, least_norm
-from core.theory.deep_linear.network import Scalar, Weights, entropy, loss
-from core.theory.deep_linear.world import Matrix, Net, root
+from core.theory.deep_linear.network import Matrix, Net, Scalar, Weights, entropy, loss, root
 from core.theory.simulation import Objective, descend
 
 ETAS = (1e-2, 1e-3, 1e-4)  # of the entropic loss, towards the limit η → 0

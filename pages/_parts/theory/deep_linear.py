@@ -5,13 +5,11 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import replace
 
-import pandas as pd
 import streamlit as st
 
 from core.options import build
 from core.questions.finding import sentences
 from core.theory.deep_linear import figures
-from core.theory.deep_linear.breakers import BREAKERS
 from core.theory.deep_linear.question import (
     PRESETS,
     WAYS,
@@ -95,7 +93,7 @@ def simulate(question: DeepLinear) -> Tables:
     return held(complete, lambda: recall(complete) or complete.simulate())
 
 
-def show_run(question: DeepLinear) -> None:
+def show_run(question: DeepLinear, *, key: str = "run") -> None:
     """Draw a run: what it says, its figures, and the claim."""
     tables, preset = simulate(question), preset_of(question.preset)
     looks, narrow = tables["looks"], frame.narrow()
@@ -107,25 +105,13 @@ def show_run(question: DeepLinear) -> None:
         exportbar.draw_alone(of_pairs, figure, key="layers", table=pairs)
     with st.expander("Over training") if "layers" in tables else nullcontext():
         figure = question.plot(looks).draw(frame.mode(), narrow)
-        exportbar.draw_alone(question, figure, key=f"run-{question.preset}", table=looks)
+        exportbar.draw_alone(question, figure, key=f"{key}-{question.preset}", table=looks)
         if "layers" in tables:
-            show_layers(replace(question, rows="layers"), tables["layers"])
+            layers, of_layers = tables["layers"], replace(question, rows="layers")
+            figure = figures.over_layers(layers).draw(frame.mode(), narrow)
+            exportbar.draw_alone(of_layers, figure, key="over-layers", table=layers)
     formulas = [*filter(None, [preset.formula]), *FORMULA]
     prose.explain(f"{frame.plain(preset.claim)}\n\n{CLAIM}", said[1:], formulas)
-
-
-@fragment
-def show_layers(question: DeepLinear, layers: pd.DataFrame) -> None:
-    """Draw a measure of every layer over training."""
-    measure = st.selectbox(
-        "Of each layer",
-        list(figures.MEASURES),
-        format_func=figures.MEASURES.get,
-        help="Each line is a layer, named at its end; dotted lines are without noise.",
-        **bind("measure", "proportion", figures.MEASURES),
-    )
-    figure = figures.over_layers(layers, measure).draw(frame.mode(), frame.narrow())
-    exportbar.draw_alone(question, figure, key="over-layers", table=layers)
 
 
 @fragment
@@ -187,7 +173,7 @@ def show_breakers(networks: Networks) -> None:
             hide_index=True,
             height="content",
             column_config={
-                "title": st.column_config.TextColumn("Broken by", pinned=True, width=130),
+                "title": st.column_config.TextColumn("Broken by", pinned=True, width=150),
                 "reached": st.column_config.ProgressColumn(
                     "Reached", min_value=0.0, max_value=1.0, format="%.3f", width=90, help=REACHED
                 ),
@@ -202,22 +188,11 @@ def show_breakers(networks: Networks) -> None:
         )
         chosen = address.mark("breaker")
         if chosen in WAYS:
-            show_breaker(chosen, networks)
+            st.subheader(preset_of(chosen).title, anchor=False)
+            question = replace(build(DeepLinear, {"preset": chosen}), networks=networks)
+            show_run(question, key="broken")
 
 
 def _open_row() -> None:
     rows = st.session_state["breakers"].selection.rows
     address.set_mark("breaker", WAYS[rows[0]] if rows else "")
-
-
-def show_breaker(name: str, networks: Networks) -> None:
-    """Draw a breaker's run over its strengths."""
-    question = replace(build(DeepLinear, {"preset": name}), networks=networks)
-    tables, preset = simulate(question), preset_of(name)
-    st.subheader(preset.title, anchor=False)
-    said = sentences(question.findings(tables))
-    prose.answer(said[:1])
-    figure = question.plot(tables["looks"]).draw(frame.mode(), frame.narrow())
-    exportbar.draw_alone(question, figure, key=f"broken-{name}", table=tables["looks"])
-    unit = f" Strength: {BREAKERS[name].unit}." if name in BREAKERS else ""
-    prose.explain(frame.plain(f"{preset.claim}{unit}"), (), (preset.formula,))

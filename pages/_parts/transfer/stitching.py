@@ -11,17 +11,15 @@ import streamlit as st
 from core.errors import InputError
 from core.questions.stitching import bench, roster
 from core.questions.stitching.bench import Fitting, Start
-from core.questions.stitching.question import Stitch, StitchMany, StitchMap
+from core.questions.stitching.question import Stitch, StitchMany
 from core.questions.stitching.roster import Duo
-from core.study.models import reads
 from pages._shared import bar, controls, frame, queries, section
 from pages._shared.address import bind, fragment
 from pages._shared.queries import Place
 
 STITCHING = 20.0  # seconds, about
 OFFER = "Feed a layer of one frozen network into another: how much of its accuracy is lost?"
-ONE = """A point is one way to fit the map: the share of the target model's above-chance score that
-the stitch loses, with its 95% CI. 0%: nothing is lost; 100%: chance."""
+ONE = """A point is one way to fit the map, with its 95% CI. 0%: nothing is lost; 100%: chance."""
 METHODS = """The target network gets, in place of its own layer, an affine map of a layer of the
 source network. Both stay frozen; the map is fitted on new scenes, to the target network's own task.
 The stitching penalty is the fall of its score; **lost** is that fall as a share of what it has
@@ -69,24 +67,24 @@ def show(at: Place) -> None:
             label="Run stitching",
             offer=OFFER,
         )
-    with frame.part():
+    with st.expander("All pairs of layers"), frame.part():
         show_map(at, question, len(kept))
     show_many(at)
 
 
 def show_map(at: Place, one: Stitch, kept: int) -> None:
     """Draw all pairs of layers of two models, if they are kept; else offer to stitch them."""
-    question = StitchMap(at.scope, one.x, one.y, one.fitting)
+    question = Stitch(at.scope, one.x, one.y, one.fitting, all_layers=True)
     models = queries.models(at).set_index("model")
     every = len(models.loc[one.x, "layers"]) * len(models.loc[one.y, "layers"])
     answered = section.draw(
         at,
         question,
         key="layers",
-        header="All pairs of layers",
         caption=LAYERS,
         seconds=0.0 if kept == every else STITCHING * (every - kept),
         label="Stitch all layers",
+        queue="stitch-all",
     )
     if answered:
         dots = question.prediction_plot(answered.table)
@@ -138,16 +136,13 @@ def pick(at: Place) -> Stitch:
 
 
 def _pick_models(at: Place, models: pd.DataFrame) -> tuple[str, str]:
-    """Choose the source model, and the target model among those that read the same."""
+    """Choose the source model and the target model."""
     try:
         x, y = roster.default_pair(queries.study(at))
     except InputError:  # no two trained vision models
         x, y = models["model"].iloc[0], models["model"].iloc[1]
     x = controls.pick_model(OPTIONS["x"].label, models, "x", default=x)
-    seeing = reads(models, "image")
-    mine = models[seeing == bool(seeing[models["model"] == x].iloc[0])]
-    y = y if y in set(mine["model"]) else mine["model"].iloc[-1]
-    return x, controls.pick_model(OPTIONS["y"].label, mine, "y", default=y)
+    return x, controls.pick_model(OPTIONS["y"].label, models, "y", default=y)
 
 
 def _pick_layer(key: str, names: tuple[str, ...]) -> int:

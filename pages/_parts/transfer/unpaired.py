@@ -6,9 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from core.questions.translation import matching as matchings
 from core.questions.translation.question import (
-    METHOD_TITLES,
     Matching,
     Translation,
     seconds_for,
@@ -21,14 +19,11 @@ from pages._shared.address import bind, fragment
 from pages._shared.queries import Place
 
 SIZE = 64  # images
-MATCHED = {"both": "both", **METHOD_TITLES}
 OFFER = "Give two models the same images in unknown order: can similarities alone pair them?"
-MISSING = "Gromov–Wasserstein needs `pip install 'platoscope[translation]'`."
 PAIRS = """A point is a pair of models: how many images are matched with themselves, over the pair's
 alignment. Dotted: chance."""
 METHODS = """Both models are given the same images in unknown orders, as kernels alone, and matched
-so that the kernels agree most: by quadratic assignment from several starts, or by annealed
-Gromov–Wasserstein. Chance is 1/n."""
+so that the kernels agree most, by quadratic assignment from several starts. Chance is 1/n."""
 SIZES = """Left: share of images matched; band: 95% of random matchings. Right: rank of the true
 match, 1 is first; bars: 95% CI over sets of images."""
 
@@ -45,8 +40,6 @@ def show(at: Place) -> None:
             "Images", 4, most, help=f"Images to match (default {SIZE}).", **bound
         )
         matching = _pick_matching(size)
-    if not matchings.has_transport():
-        st.caption(MISSING)
     with frame.part():
         pairs = Translation(at.scope, sizes=(size,), matching=matching)
         section.draw(
@@ -65,8 +58,6 @@ def show(at: Place) -> None:
 def _pick_matching(size: int) -> Matching:
     """Choose how spaces are matched."""
     options = controls.options_by_name(Matching)
-    default = "both" if matchings.has_transport() else "qap"
-    method = controls.pick_choice(options["method"], list(MATCHED), labels=MATCHED, usual=default)
     with bar.more():
         k = controls.pick_number(options["k"], size - 1, usual=min(10, size - 1))
         numbers = [
@@ -74,7 +65,7 @@ def _pick_matching(size: int) -> Matching:
             for name, most in (("starts", 100), ("draws", 20), ("seed", None))
         ]
     starts, draws, seed = numbers
-    return Matching(method, starts, draws, k, seed)  # type: ignore[arg-type]
+    return Matching(starts, draws, k, seed)
 
 
 def _seconds(at: Place, size: int, matching: Matching) -> float:

@@ -24,7 +24,7 @@ from core.networks.prefixed import ImagePrefix, nothing, tokenize, word_vectors
 from core.questions.asking import answer, ask, recall
 from core.questions.prefix import training
 from core.questions.prefix.lessons import Lessons, choose_level, measured, taught
-from core.questions.prefix.question import PrefixBits, PrefixCaptions
+from core.questions.prefix.question import PrefixBits
 from core.questions.prefix.training import code_all, train
 from core.settings import CAVE_WEIGHTS
 from core.stimuli.folder import FolderDataset
@@ -123,14 +123,8 @@ def test_pairs_of_the_cave_are_measured_and_kept(cave, monkeypatch):
     assert row["misled"] == pytest.approx(row["other"] - row["without"])
     assert row["low"] < row["saved"] < row["high"]
     monkeypatch.setattr("core.questions.prefix.training.train", None)  # nothing is trained again
-    answered = answer(PrefixCaptions(x="gpt2-xs", y="vit-clip-xs", lessons=TINY), cave)
-    told = answered.table
-    assert (
-        told["caption"].tolist()
-        == cave.store.captions("cave").query("level == '20'")["text"].tolist()
-    )
-    assert (told["there"] <= told["named"]).all()
-    assert len(answered.findings) == 1
+    again = ask(PrefixBits(x=("gpt2-xs",), y=("vit-clip-xs",), lessons=TINY), cave)
+    pd.testing.assert_frame_equal(again, table)
 
 
 def test_models_and_level_are_named_where_none_are(cave):
@@ -201,10 +195,3 @@ def test_a_real_language_model_reads_images_through_the_same_code(tmp_path, stor
     assert row["reason"] == ""
     assert row["captions"] == 6
     assert np.isfinite([row["own"], row["other"], row["without"]]).all()
-
-
-def test_what_a_caption_names_is_looked_for_in_the_event():
-    caption, world = "There are a toy, a vehicle and a plant.", CaveDataset(1).card.world
-    assert world.named(caption) == [{"ball", "kite"}, {"car", "boat"}, {"tree", "flower"}]
-    assert world.named("The The The") == []
-    assert world.judge(f"{caption} and then some").text == caption

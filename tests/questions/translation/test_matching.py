@@ -8,9 +8,7 @@ from math import factorial
 import numpy as np
 import pytest
 
-from core.errors import InputError
 from core.metrics import METRICS
-from core.questions.translation import matching
 from core.questions.translation.matching import (
     agreement,
     chance_interval,
@@ -26,10 +24,6 @@ from core.questions.translation.question import correlate_pairs
 
 RNG = np.random.default_rng(0)
 SPACE = RNG.normal(size=(24, 6))
-WITH_POT = pytest.mark.skipif(
-    not matching.has_transport(), reason="needs POT: pip install 'platoscope[translation]'"
-)
-EACH = pytest.mark.parametrize("method", ["qap", pytest.param("gw", marks=WITH_POT)])
 
 
 def rotated(space: np.ndarray) -> np.ndarray:
@@ -37,24 +31,22 @@ def rotated(space: np.ndarray) -> np.ndarray:
     return space @ basis
 
 
-@EACH
-def test_a_rotated_copy_is_matched_whole(method) -> None:
+def test_a_rotated_copy_is_matched_whole() -> None:
     order = RNG.permutation(24)
     a, b = kernel_of(SPACE), kernel_of(3 * rotated(SPACE)[order])
-    found = match(a, b, method, starts=1, seed=0)
+    found = match(a, b, starts=1, seed=0)
     assert (order[found] == np.arange(24)).all()
     assert agreement(a, b, found) == pytest.approx(1)
     assert partner_rank(a, b, found, np.argsort(order)) == 1
 
 
-@EACH
-def test_the_order_of_the_stimuli_tells_nothing(method) -> None:
+def test_the_order_of_the_stimuli_tells_nothing() -> None:
     """Of unrelated spaces one partner is found on average."""
     found = 0
     for seed in range(4):
         rng = np.random.default_rng(seed)
         kernels = [kernel_of(rng.normal(size=(16, 6))) for _ in range(2)]
-        matched = match(*kernels, method, starts=1, seed=seed)
+        matched = match(*kernels, starts=1, seed=seed)
         assert sorted(matched) == list(range(16))
         found += int(np.count_nonzero(matched == np.arange(16)))
     assert chance_of(found, 16, 4) > 1e-3
@@ -67,7 +59,7 @@ def test_agreement_is_linear_cka_and_the_best_of_all_matchings_is_found() -> Non
     order = RNG.permutation(6)
     assert agreement(a, b, order) == pytest.approx(METRICS["cka"](x, y[order]), abs=1e-9)
     most = max(agreement(a, b, np.array(one)) for one in permutations(range(6)))
-    found = agreement(a, b, match(a, b, "qap", starts=30, seed=0))
+    found = agreement(a, b, match(a, b, starts=30, seed=0))
     assert found == pytest.approx(most)
 
 
@@ -108,13 +100,6 @@ def test_the_interval_of_chance_holds_what_is_left_of_its_tails() -> None:
         assert chance_of(high + 1, n, draws) <= 0.025 + 1e-12
     assert chance_of(0, 64, 5) == 1
     assert chance_of(320, 64, 5) == pytest.approx(0, abs=1e-30)
-
-
-def test_without_pot_a_sentence_says_what_to_do(monkeypatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "ot", None)
-    monkeypatch.setitem(__import__("sys").modules, "ot.gromov", None)
-    with pytest.raises(InputError, match=r"pip install 'platoscope\[translation\]'.*--method qap"):
-        match(kernel_of(SPACE), kernel_of(SPACE), "gw", starts=1, seed=0)
 
 
 def test_pairs_are_correlated_by_their_models() -> None:

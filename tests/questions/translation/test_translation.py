@@ -23,7 +23,7 @@ from core.study.parts import Scope
 from core.study.study import Study
 from tests.pages.world import SMALL, PaintedDataset, build
 
-MATCHING = Matching("qap", starts=1, draws=2, k=3)
+MATCHING = Matching(starts=1, draws=2, k=3)
 SCOPE = Scope()
 
 
@@ -46,7 +46,7 @@ def test_sets_of_stimuli_have_none_in_common() -> None:
 
 def test_copies_are_translated_whole_and_every_number_follows() -> None:
     spaces = [np.random.default_rng(seed).normal(size=(12, 5)) for seed in range(5)]
-    (row,) = measure_pairs([(one, -2 * one) for one in spaces], MATCHING)
+    row = measure_pairs([(one, -2 * one) for one in spaces], MATCHING)
     assert (row["found"], row["top1"], row["rank"], row["alignment"]) == (60, 1, 1, 1)
     assert row["agreement"] == pytest.approx(1)
     assert row["agreement_true"] == pytest.approx(1)
@@ -63,7 +63,7 @@ def test_more_stimuli_make_a_row_each(study) -> None:
     assert table["draws"].tolist() == [2, 2]
     assert (table["q"] >= table["p"]).all()
     best, search = answered.findings
-    assert "of vit-clip-m:2 in gpt-2-m:2" in best.claim
+    assert "of vit-clip-m:2 are found in gpt-2-m:2" in best.claim
     assert best.value <= table["top1"].max()
     missed = table["agreement_true"] > table["agreement"]
     assert search.value == missed.mean()
@@ -91,12 +91,12 @@ def test_pairs_are_drawn_over_alignment_with_chance(pairs) -> None:
 
 
 def test_what_cannot_be_translated_is_refused_at_once(study) -> None:
-    few = Matching("qap", k=3)
+    few = Matching(k=3)
     for question, error, match in (
         (Translation(SCOPE, ("gpt-2-m", "gpt-2-m"), (8,), few), MetricError, "more than once"),
         (Translation(SCOPE, ("nobody", "gpt-2-m"), (8,), few), UnknownNameError, "nobody"),
         (Translation(SCOPE, sizes=(64,), matching=few), MetricError, "there are 30"),
-        (Translation(SCOPE, sizes=(8,), matching=Matching("qap")), MetricError, "lower --k"),
+        (Translation(SCOPE, sizes=(8,), matching=Matching()), MetricError, "lower --k"),
         (Translation(SCOPE, ("gpt-2-m",), (8,), few), InputError, "two spaces or more"),
     ):
         with pytest.raises(error, match=match):

@@ -16,9 +16,8 @@ from core.theory.deep_linear.breakers import (
     break_alignment,
     keep_modes,
 )
-from core.theory.deep_linear.network import loss
+from core.theory.deep_linear.network import draw_matrix, loss, make_nets
 from core.theory.deep_linear.training import end_entropic, flow
-from core.theory.deep_linear.world import draw_matrix, make_nets
 from tests.theory.deep_linear import literal
 
 # a strength, how far below 1 the alignment falls at least, and how near the prediction lies

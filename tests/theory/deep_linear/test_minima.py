@@ -18,6 +18,8 @@ from core.theory.deep_linear.minima import (
     whiten,
 )
 from core.theory.deep_linear.network import (
+    Net,
+    World,
     align_layers,
     disproportion,
     entropy,
@@ -26,8 +28,9 @@ from core.theory.deep_linear.network import (
     layer_moments,
     linear_cka,
     loss,
+    make_nets,
+    make_world,
 )
-from core.theory.deep_linear.world import Net, World, make_nets, make_world
 
 FEW = settings(max_examples=25)  # each solves two networks
 WIDTHS = st.lists(st.integers(3, 7), min_size=1, max_size=4)

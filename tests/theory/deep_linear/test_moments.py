@@ -13,15 +13,16 @@ import torch
 from core.theory.deep_linear.breakers import break_alignment
 from core.theory.deep_linear.minima import least_entropy, least_entropy_value, transform
 from core.theory.deep_linear.network import (
+    draw_matrix,
     entropy,
     gradient_moments,
     hidden_maps,
     layer_moments,
     linear_cka,
     loss,
+    make_nets,
 )
 from core.theory.deep_linear.runs import weigh
-from core.theory.deep_linear.world import draw_matrix, make_nets
 from tests.theory.deep_linear import literal
 
 

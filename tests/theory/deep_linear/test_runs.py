@@ -11,7 +11,13 @@ import torch
 from core.errors import InputError
 from core.theory.deep_linear import runs
 from core.theory.deep_linear.minima import least, least_entropy, least_norm, move, whiten
-from core.theory.deep_linear.network import entropy, gradient_moments, hidden_maps, sharpness
+from core.theory.deep_linear.network import (
+    entropy,
+    gradient_moments,
+    hidden_maps,
+    make_nets,
+    sharpness,
+)
 from core.theory.deep_linear.runs import (
     CONTROL,
     DIFFERENCES,
@@ -27,7 +33,6 @@ from core.theory.deep_linear.runs import (
     train_noisily,
 )
 from core.theory.deep_linear.training import Descent, run_sgd
-from core.theory.deep_linear.world import make_nets
 from tests.theory.deep_linear import literal
 
 FEW = {"d": 2, "c": 2, "rank": 1, "seed": 3}

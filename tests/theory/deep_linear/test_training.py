@@ -18,6 +18,7 @@ from core.theory.deep_linear.network import (
     entropy,
     hidden_maps,
     loss,
+    make_nets,
     sharpness,
 )
 from core.theory.deep_linear.runs import draw_minima, train_noisily
@@ -31,7 +32,6 @@ from core.theory.deep_linear.training import (
     flow,
     run_sgd,
 )
-from core.theory.deep_linear.world import make_nets
 from core.theory.simulation import descend
 from tests.theory.deep_linear import literal
 
