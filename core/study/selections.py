@@ -1,4 +1,4 @@
-"""Sets of stimuli: the ends, the parts or random draws of a ranking, and their codes in links."""
+"""Sets of stimuli: the ends or random draws of a ranking, and their codes in links."""
 
 from __future__ import annotations
 
@@ -35,17 +35,6 @@ def check_ends(n: int, m: int) -> None:
 
 def random_sets(n: int, m: int, *, count: int, seed: int) -> list[Chosen]:
     return [np.sort(order[:m]) for order in draw_orders(n, count=count, seed=seed)]
-
-
-def parts(values: Float64[np.ndarray, " n"], count: int) -> list[Chosen]:
-    """Cut the ranking of stimuli into `count` sets of about equal size, lowest values first. Raise
-    StimuliError for fewer than two parts, more parts than stimuli, and NaN.
-    """
-    if not 2 <= count <= len(values):
-        raise StimuliError(
-            f"a ranking of {len(values)} stimuli has 2 … {len(values)} parts; got {count}"
-        )
-    return [np.sort(part) for part in np.array_split(_ranked(values), count)]
 
 
 def without(values: Float64[np.ndarray, " n"], m: int) -> tuple[Chosen, Chosen]:

@@ -1,6 +1,5 @@
 import base64
 import re
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -8,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import StimuliError
-from core.study.selections import count_share, decode, encode, ends, parts, random_sets, without
+from core.study.selections import count_share, decode, encode, ends, random_sets, without
 
 
 @given(st.data())
@@ -77,15 +76,6 @@ def test_the_ends_of_a_ranking_share_no_stimulus_and_ties_go_by_index():
     assert ends(VALUES, 1)[0].tolist() == [1]
 
 
-@given(st.integers(2, 40), st.integers(0, 100))
-def test_parts_are_every_stimulus_once_in_order(n, seed):
-    values = np.random.default_rng(seed).normal(size=n)
-    found = parts(values, min(n, 10))
-    assert sorted(np.concatenate(found)) == list(range(n))
-    assert all(values[a].max() <= values[b].min() for a, b in pairwise(found))
-    assert np.ptp([len(part) for part in found]) <= 1
-
-
 def test_an_end_is_dropped():
     without_high, without_low = without(np.arange(8.0)[::-1], count_share(0.25, 8))
     assert without_high.tolist() == [2, 3, 4, 5, 6, 7]
@@ -105,8 +95,6 @@ def test_random_sets_are_seeded_and_hold_each_stimulus_with_equal_chance():
 @pytest.mark.parametrize(
     ("choose", "message"),
     [
-        (lambda: parts(VALUES, 7), "has 2 … 6 parts; got 7"),
-        (lambda: parts(VALUES, 1), "has 2 … 6 parts; got 1"),
         (
             lambda: count_share(0.9, 6),
             "share of at most a half that is 1 … 3 of 6 stimuli; got 0.9",

@@ -213,26 +213,17 @@ def often(
     return np.sort(enough[np.argsort(-seen[enough], kind="stable")[:most]]).astype(np.int64)
 
 
-def find_words(text: str, words: Sequence[str]) -> list[int]:
-    """Return which words a text has, in order and as often as they occur: whole words in lower or
-    upper case.
-    """
-    numbers = {word: number for number, word in enumerate(words)}
-    return [numbers[word] for word in re.findall(r"[a-z]+", text.lower()) if word in numbers]
-
-
 def count_together(
     captions: Iterable[str], words: Sequence[str]
 ) -> Int64[np.ndarray, "words words"]:
-    """Count how often two color words stand in one caption, in either order; twice the same word
-    counts on the diagonal.
-
-    The table is symmetric, as that of pixels is; see
-    `core.questions.color.counts.pmi`.
+    """Count how often two color words are in one caption, in either order; twice the same word
+    counts on the diagonal. Words are whole, in lower or upper case.
     """
+    numbers = {word: number for number, word in enumerate(words)}
     table = np.zeros((len(words), len(words)), np.int64)
     for caption in captions:
-        for first, second in combinations(find_words(caption, words), 2):
+        found = re.findall(r"[a-z]+", caption.lower())
+        for first, second in combinations([numbers[word] for word in found if word in numbers], 2):
             table[first, second] += 1
             table[second, first] += 1
     return table
