@@ -115,9 +115,7 @@ def pick(at: Place) -> ColorAgreement:
 
 
 def _titles(at: Place) -> tuple[dict[str, str], dict[str, str]]:
-    """Return what people call the sources of this store, by name, and what best, worst and vision
-    mean.
-    """
+    """Return the titles of this store's sources, by name, and what best, worst and vision mean."""
     cards = {card.name: card.title for card in queries.store().datasets() if card.has_images}
     models, known = queries.models(at), ends(queries.study(at))
     named = models.set_index("model")["title"]

@@ -82,7 +82,7 @@ def test_the_page_draws_clouds_agreement_and_model_size(opened, store):
     assert not said(app)
     assert charts(app) == PLOTS
     text = words(app)
-    assert "GPT-2 M and perception arrange colors alike (τ = 1.00" in text
+    assert "GPT-2 M and perception arrange colors similarly (τ = 1.00" in text
     kinds = (ColorLayout, ColorModels, ColorAgreement)  # the last is that of the published values
     read = [
         read_question(kind, make_parser().parse_args(shlex.split(line)[1:]))

@@ -1,4 +1,4 @@
-"""How alike two arrangements of the same colors are, and what shuffled colors would give."""
+"""The agreement of two sets of dissimilarities of the same colors, and that of shuffled ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def rank_agreement(
     chance, p: see `permuted`. low, high: 95% interval for other colors, from `draws` of them with
     replacement: τ plus the quantiles of the draws around their mean; a color and its copy are no
     pair. NaN without draws, or if τ has no value. Raises MetricError for fewer than FEWEST colors,
-    and if all colors of a side are equally unlike. Source: Kriegeskorte et al. 2008 (RSA and its
+    if all colors of a side are equally dissimilar. Source: Kriegeskorte et al. 2008 (RSA and its
     permutation test); Abdou et al. 2021 (τ over color terms).
     """
     n = len(x)
@@ -43,7 +43,7 @@ def rank_agreement(
     first, second = np.triu_indices(n, 1)
     if min(np.ptp(side[first, second]) for side in (x, y)) == 0:
         raise MetricError(
-            "all colors are equally unlike in one of the arrangements, so that nothing correlates"
+            "all colors are equally dissimilar in one of the sources, so that nothing correlates"
             " with it"
         )
     ranks_x, ranks_y = (_ranks(side, first, second) for side in (x, y))
@@ -71,12 +71,12 @@ def permuted(
     *,
     permutations: int,
     seed: int = 0,
-    higher_is_more_alike: bool = True,
+    higher_is_more_similar: bool = True,
 ) -> dict[str, float]:
     """Return a score of colors in their order (value), its mean over orders (chance), and the share
-    of orders that are at least as alike (p): (1 + #) / (permutations + 1), one-sided.
+    of orders that are at least as similar (p): (1 + #) / (permutations + 1), one-sided.
     """
-    value, toward = score(np.arange(n)), 1 if higher_is_more_alike else -1
+    value, toward = score(np.arange(n)), 1 if higher_is_more_similar else -1
     orders = draw_orders(n, count=permutations, seed=seed)
     null = np.array([score(order) for order in tell_each(orders, "permutations")])
     if not len(null) or np.isnan(value) or np.isnan(null).any():

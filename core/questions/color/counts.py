@@ -77,8 +77,8 @@ def _draw_places(
     size: Int64[np.ndarray, "2"],
     count: int,
 ) -> tuple[Int64[np.ndarray, "count 2"], Int64[np.ndarray, "count 2"]]:
-    """Draw pixels and their partners: a step as often as a picture of this size has room for it,
-    then a place where it fits.
+    """Draw pixels and their partners: first a step, in proportion to the places where it fits, then
+    one of these places.
     """
     room = np.maximum(size - np.abs(steps), 0)
     ways = room.prod(axis=1)

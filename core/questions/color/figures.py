@@ -137,7 +137,7 @@ def project(points: Float[np.ndarray, "n 3"], turn: float) -> Float64[np.ndarray
 
 
 def agreement(table: pd.DataFrame) -> Plot:
-    """Draw how alike every two sources are as a matrix. table: as `ColorAgreement` answers."""
+    """Draw the agreement of every two sources as a matrix. table: as `ColorAgreement` answers."""
     low = min(0.0, float(table["value"].min())) if len(table) else 0.0
     card = (
         "<b>{x} × {y}</b>",

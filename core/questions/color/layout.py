@@ -1,4 +1,4 @@
-"""Colors laid out in three dimensions by how unlike they are, and one layout laid over another."""
+"""Colors laid out in three dimensions by dissimilarity, and one layout fitted to another."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class Precision:
 
 @dataclass(frozen=True)
 class SourceQuestion(StudyQuestion):
-    """What is asked of sources of colors: of what says how unlike colors are."""
+    """A question about sources of dissimilarities of colors."""
 
     device: ClassVar[str] = "auto"
 
@@ -112,7 +112,7 @@ class SourceQuestion(StudyQuestion):
         return replace(self, source=sources)
 
     def titles(self, study: Study) -> dict[str, str]:
-        """Return what people call each source, by its name: the name itself if two have one
+        """Return the title of each source, by its name: the name itself if two have one
         title.
         """
         titles = {name: title_of(study, name) for name in self.source}
@@ -145,7 +145,7 @@ class ColorLayout(SourceQuestion):
     command = "color layout"
     version = 3
     columns: ClassVar[Mapping[str, str]] = {
-        "source": "what says how unlike the colors are",
+        "source": "where the dissimilarities of the colors come from",
         "color": "color word, or the hex of a cell of the grid",
         "hex": "the color itself",
         "L": "CIELAB L*",
@@ -195,7 +195,7 @@ class ColorLayout(SourceQuestion):
         turned = permuted(
             lambda order: float(procrustes(points, colors.lab[order])[2]),
             len(points),
-            higher_is_more_alike=False,
+            higher_is_more_similar=False,
             **shuffled,
         )
         table = pd.DataFrame({"color": colors.colors, "hex": to_hex(colors.lab)})
@@ -347,7 +347,7 @@ class ColorModels(StudyQuestion):
 
 
 def layout_findings(table: pd.DataFrame) -> list[Finding]:
-    """Return how the dissimilarities of each source agree with perception's, the most alike
+    """Return how the dissimilarities of each source agree with perception's, the most similar
     first.
     """
     first = table.drop_duplicates("source").set_index("source")
@@ -361,7 +361,7 @@ def layout_findings(table: pd.DataFrame) -> list[Finding]:
 
 
 def agreement_findings(table: pd.DataFrame) -> list[Finding]:
-    """Return how each source agrees with perception, the most alike first, then which two of the
+    """Return how each source agrees with perception, the most similar first, then which two of the
     others agree most; pairs without a value are left out.
     """
     rows = table.dropna(subset=["value", "p_adjusted"])
@@ -383,7 +383,7 @@ def _alike(
     which: str, value: float, p: float, colors: int, low: float = NAN, high: float = NAN
 ) -> Finding:
     return Finding(
-        f"{which} arrange colors alike",
+        f"{which} arrange colors similarly",
         float(value),
         float(low),
         float(high),

@@ -1,4 +1,4 @@
-"""What says how unlike colors are: perception, pixels, captions, models."""
+"""Sources of dissimilarities of colors: perception, pixels, captions, models."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ class Reading:
 
 @dataclass(frozen=True)
 class Dissimilarities:
-    """Colors, where they lie in CIELAB, how often they were seen (NaN if nothing is counted), and
-    how unlike each two are.
+    """Colors, their places in CIELAB, their counts (NaN if nothing is counted), and their
+    dissimilarities.
     """
 
     colors: tuple[str, ...]
@@ -125,7 +125,7 @@ def gather(study: Study, source: str, reading: Reading) -> Dissimilarities:
 
 
 def title_of(study: Study, source: str) -> str:
-    """Return what people call a source."""
+    """Return the title of a source."""
     if source.startswith(PIXELS):
         name = source.removeprefix(PIXELS)
         cards = {card.name: card.title for card in study.store.datasets()}

@@ -527,7 +527,7 @@ def effect_table(
 
 
 def _quantiles(scores: Draws) -> Sequence[float]:
-    """Return low and high, NaN of one draw, which does not tell how draws differ."""
+    """Return low and high, NaN of one draw, which says nothing of their spread."""
     if len(scores) < 2:
         return NAN, NAN
     interval: Sequence[float] = np.quantile(scores, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()

@@ -167,7 +167,7 @@ class StimulusDispersion(JointQuestion):
         question = super().complete(study)
         if not self.rank:
             return question
-        check_several(question.joint.spaces)  # all summaries rank two spaces alike
+        check_several(question.joint.spaces)  # all summaries of two spaces give one ranking
         return replace(question, size=set_size(self.size, study))
 
     def is_kept(self) -> bool:
@@ -357,7 +357,7 @@ def ranking_findings(table: pd.DataFrame, items: str = "stimuli") -> list[Findin
         for name in ("low", "high")
     ]
     return [
-        Finding("Both rankings order the models' disagreement alike", order, name="ρ"),
+        Finding("Both rankings agree", order, name="ρ"),
         *shared,
         Finding(
             "The first component holds a share of the variance of the residuals",

@@ -241,7 +241,7 @@ class StimulusNeighbors(StudyQuestion):
 
     def plot_shared(self, table: pd.DataFrame, chosen: int | None = None) -> Plot:
         """Return over how many stimuli the layers share so many neighbors; chosen: one whose bar
-        stands out.
+        is highlighted.
         """
         counts = np.bincount(table["shared"], minlength=self.k + 1)
         own = -1 if chosen is None else int(table.loc[table["index"] == chosen, "shared"].iloc[0])

@@ -1,4 +1,4 @@
-"""What a mouse does on a chart of images: a card with image and caption stands next to the point
+"""What a mouse does on a chart of images: a card with image and caption is next to the point
 that it rests on, a click opens the image, Shift+click selects it.
 
 Plotly's own card holds no images, and Streamlit hears no clicks on a chart that is drawn around.

@@ -69,7 +69,7 @@ def test_less_is_more_alike_if_a_score_says_so_and_without_a_value_there_is_no_p
     def score(order: np.ndarray) -> float:
         return float(np.abs(order - np.arange(5)).sum())
 
-    assert permuted(score, 5, permutations=30, higher_is_more_alike=False)["p"] < 0.2
+    assert permuted(score, 5, permutations=30, higher_is_more_similar=False)["p"] < 0.2
     assert permuted(score, 5, permutations=30)["p"] == 1
     assert np.isnan(permuted(lambda _: np.nan, 5, permutations=3)["p"])
 
@@ -130,7 +130,7 @@ def test_ties_share_a_rank():
     ("x", "y", "message"),
     [
         (apart(0, 4), apart(0, 4), "at least 5 colors expected"),
-        (apart(0, 6), np.ones((6, 6)) - np.eye(6), "all colors are equally unlike"),
+        (apart(0, 6), np.ones((6, 6)) - np.eye(6), "all colors are equally dissimilar"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(x, y, message):
