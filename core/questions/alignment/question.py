@@ -48,7 +48,7 @@ from core.questions.asking import ask
 from core.questions.finding import ALPHA, NAN, Finding
 from core.questions.question import Answer, StudyQuestion
 from core.questions.sentences import listed
-from core.statistics.correlations import Fit, spearman_interval
+from core.statistics.correlations import spearman_interval
 from core.study.comparing import align_models, choose_engine
 from core.study.layers import ALL
 from core.study.models import open_because, trained
@@ -199,7 +199,13 @@ class Alignment(StudyQuestion):
         axis = axis_of(self, study)
         placed = table.assign(axis=table["model_x"].map(axis_values(self, study)).astype(float))
         points = trend_points(placed, models)
-        points = self._with_fits(points).assign(axis_title=axis.title)
+        lines = fits(points, self._axis)
+        rows = [
+            (fit.n, fit.slope, fit.intercept, fit.r2, fit.spearman, fit.p)
+            for fit in (lines[str(panel)] for panel in points["panel"])
+        ]
+        fitted = pd.DataFrame(rows, columns=list(FITTED), index=points.index)
+        points = points.join(fitted).assign(axis_title=axis.title)
         first = [*placed.columns.drop("reason"), "panel", *FITTED, "reason"]
         points = points[[*first, *points.columns.difference(first, sort=False)]]
         said = trend_findings(points, self, axis, models)
@@ -227,15 +233,6 @@ class Alignment(StudyQuestion):
                     for name, at in places
                 ]
         return table
-
-    def _with_fits(self, points: pd.DataFrame) -> pd.DataFrame:
-        lines = fits(points, self._axis)
-
-        def numbers(fit: Fit) -> tuple[float, ...]:
-            return (fit.n, fit.slope, fit.intercept, fit.r2, fit.spearman, fit.p)
-
-        rows = [numbers(lines[str(panel)]) for panel in points["panel"]]
-        return points.join(pd.DataFrame(rows, columns=list(FITTED), index=points.index))
 
     @property
     def _axis(self) -> Axis:

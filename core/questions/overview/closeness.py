@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -26,7 +26,6 @@ from core.study.parts import Comparison
 from core.study.study import Study, known_worlds
 
 PARTNERS = 5
-OF_X = {"model_x": "model", "layer_x": "layer"}
 MAP_METRICS: Mapping[str, str] = {  # that the map offers: chance is known or 0
     "mutual_knn": "k-NN",
     "cycle_knn": "cycle k-NN",
@@ -83,10 +82,19 @@ class ConvergenceMap(StudyQuestion):
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
         models, center = _shown(study.models()), self.center
+        names, finished = list(models["model"]), usual(models)
         if center in set(models["modality"]):
-            scores = _near_modality(self, study, models)
+            kind = list(finished.loc[finished["modality"] == center, "model"])
+            pairs = align_models(study, names, kind, self.comparison)
+            runs = models.set_index("model")["run"]  # no model is compared with its own training
+            pairs = pairs[pairs["model_x"].map(runs) != pairs["model_y"].map(runs)]
+            means = pairs.groupby("model_x", sort=False)[["score", "chance"]].mean()
+            scores = means.rename_axis("model").reset_index().assign(layer=-1, reason="")
         else:
-            scores = _near_model(study, list(models["model"]), center, self.comparison)
+            others = [name for name in names if name != center]
+            scores = align_models(study, others, [center], self.comparison)
+            scores = scores.rename(columns={"model_x": "model", "layer_x": "layer"})
+            scores = scores[["model", "layer", "score", "chance", "reason"]]
         table = models.assign(untrained=models["group"] == UNTRAINED, center=center)
         table = table.merge(scores, on="model", how="left")
         partners = _partners(study, models, self.comparison)
@@ -97,27 +105,6 @@ def _shown(models: pd.DataFrame) -> pd.DataFrame:
     """Return usual models, untrained ones and checkpoints."""
     usual_ones = without_variants(models)
     return usual_ones[~(is_reality(usual_ones) | is_measured(usual_ones))]
-
-
-def _near_model(
-    study: Study, models: Sequence[str], center: str, comparison: Comparison
-) -> pd.DataFrame:
-    others = [name for name in models if name != center]
-    pairs = align_models(study, others, [center], comparison)
-    return pairs.rename(columns=OF_X)[["model", "layer", "score", "chance", "reason"]]
-
-
-def _near_modality(question: ConvergenceMap, study: Study, models: pd.DataFrame) -> pd.DataFrame:
-    """Return each model's mean alignment with the finished models of a modality of other
-    trainings.
-    """
-    finished = usual(models)
-    targets = list(finished.loc[finished["modality"] == question.center, "model"])
-    pairs = align_models(study, list(models["model"]), targets, question.comparison)
-    runs = models.set_index("model")["run"]  # a checkpoint is no evidence of its own training
-    apart = pairs[pairs["model_x"].map(runs) != pairs["model_y"].map(runs)]
-    mean = apart.groupby("model_x", sort=False)[["score", "chance"]].mean()
-    return mean.rename_axis("model").reset_index().assign(layer=-1, reason="")
 
 
 def _partners(study: Study, models: pd.DataFrame, comparison: Comparison) -> pd.DataFrame:

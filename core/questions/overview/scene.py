@@ -239,11 +239,8 @@ def _rings(scene: Scene, mode: Mode) -> Iterable[str]:
     yield f'<path d="{star(12)}" fill="{ink.text}"/>'
     for name, color, angle in scene.sectors:
         x, y = (R + 26) * math.cos(angle), (R + 26) * math.sin(angle)
-        yield _text(x, y + 4, name.upper(), fill=color, anchor=_anchor(x), weight="700")
-
-
-def _anchor(x: float) -> str:
-    return "middle" if abs(x) < 60 else "start" if x > 0 else "end"
+        anchor = "middle" if abs(x) < 60 else "start" if x > 0 else "end"
+        yield _text(x, y + 4, name.upper(), fill=color, anchor=anchor, weight="700")
 
 
 def _trail(mark: Mark) -> str:

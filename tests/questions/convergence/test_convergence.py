@@ -213,12 +213,12 @@ def test_the_ceiling_is_the_mean_of_pairs_of_seeds():
     assert np.isnan(ceiling_between(table, "vision", "world"))
 
 
-def copies(change: float, *, count: int = 4) -> tuple[pd.DataFrame, pd.DataFrame]:
+def copies(change: float) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return models, copies whose alignment with language differs by `change` on average, and two
     language models.
     """
-    rows = [row(f"clip-s#{n}", "ViT clip") for n in range(count)]
-    rows += [row(f"tuned-s#{n}", "ViT tuned", start=f"clip-s#{n}") for n in range(count)]
+    rows = [row(f"clip-s#{n}", "ViT clip") for n in range(4)]
+    rows += [row(f"tuned-s#{n}", "ViT tuned", start=f"clip-s#{n}") for n in range(4)]
     rows += [row("gpt-s", "gpt", "language"), row("llama-s", "llama", "language")]
     trainings = pd.DataFrame(rows)
     pairs = aligned(trainings, rise=0.0)
@@ -245,22 +245,6 @@ def test_a_copy_is_compared_with_the_very_model_that_it_was_made_from():
     assert set(compare_copies(trainings.assign(varies=varied), pairs)["with"]) == {ALL, "llama-s"}
     (found,) = FineTuned()._findings(table.reset_index())
     assert (found.verdict, found.value) == ("supported", table.loc[ALL, "change"])
-
-
-def test_fine_tuning_without_an_effect_is_sure_in_one_world_of_twenty_and_with_one_in_nine_of_ten():
-    trainings, pairs = copies(0.0, count=6)
-    trainings = trainings[trainings["model"] != "llama-s"]
-    rng = np.random.default_rng(0)
-
-    def is_sure(change: float) -> bool:
-        tuned = pairs["model_x"].str.startswith("tuned") * change
-        table = compare_copies(
-            trainings, pairs.assign(score=0.3 + tuned + rng.normal(0, 0.01, len(pairs)))
-        )
-        return FineTuned()._findings(table)[0].verdict != "open"
-
-    assert np.mean([is_sure(0.0) for _ in range(100)]) <= 0.05 + 2 * 0.0218
-    assert np.mean([is_sure(-0.03) for _ in range(30)]) >= 0.9
 
 
 def test_copies_that_all_change_alike_are_not_tested_and_the_reason_is_said():
