@@ -30,6 +30,7 @@ from pages._shared import (
     section,
     selection,
 )
+from pages._shared.controls import Look
 from pages._shared.queries import Place
 
 K = 10
@@ -103,7 +104,7 @@ def show_map(at: Place, models: pd.DataFrame) -> None:
     centers |= {name: titles[name] for name in models["model"] if name not in centers}
     with st.container(width=320):
         one = controls.option_named(ConvergenceMap, "center")
-        center = controls.pick_choice(one, list(centers), labels=centers, usual=next(iter(centers)))
+        center = controls.pick_option(one, Look(labels=centers, start=next(iter(centers))))
     option = controls.option_named(Comparison, "metric")
     metric = address.mark(option.name)
     metric = metric if metric in MAP_METRICS else next(iter(MAP_METRICS))

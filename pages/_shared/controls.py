@@ -217,21 +217,6 @@ def pick_usual(models: pd.DataFrame) -> pd.DataFrame:
     return counted
 
 
-def pick_models(one: Option, models: pd.DataFrame, *, usual: int | None = None) -> tuple[str, ...]:
-    """Choose some of these models; none chosen means all, or as many as are usual."""
-    titles = models.set_index("model")["title"]
-    address.label(one.name, one.label)
-    chosen = st.multiselect(
-        one.label,
-        list(titles.index),
-        format_func=named_by(titles),
-        placeholder=f"all {len(titles)}" if usual in (None, len(titles)) else f"the usual {usual}",
-        select_all=False,  # Enter takes the best match
-        **bind(one.name, [], titles.to_dict(), kind="model"),
-    )
-    return tuple(chosen)
-
-
 def pick_model(
     label: str, models: pd.DataFrame, key: str, *, default: str, follow: bool = False
 ) -> str:
@@ -257,32 +242,6 @@ def pick_layer(layers: Sequence[str], key: str, *, best: int) -> int:
     return best
 
 
-def pick_switch(one: Option) -> bool:
-    """Choose yes or no."""
-    return st.toggle(one.label, help=tip_of(one), **bind(one.name, one.default))
-
-
-def pick_number(one: Option, most: int | None = None, *, usual: int | None = None) -> int:
-    """Choose a whole number. most: where a page offers fewer than the option's range has. usual:
-    what it is at first, in place of the default.
-    """
-    assert one.range
-    start, least = one.default if usual is None else usual, int(one.range.least)
-    highest = int(one.range.most) if most is None else min(int(one.range.most), most)
-    bound = bind(one.name, start, within=(least, highest))
-    return int(st.number_input(one.label, least, highest, help=tip_of(one), **bound))
-
-
-def pick_share(
-    one: Option, low: float, high: float, *, step: float, usual: float | None = None
-) -> float:
-    """Choose a number on a slider. usual: what it is at first, in place of the default."""
-    start = float(one.default if usual is None else usual)
-    bound = bind(one.name, start, within=(low, high))
-    number = st.slider(one.label, low, high, step=step, help=tip_of(one), **bound)
-    return round(number, 6)
-
-
 def read_numbers(text: str, numbers: Range, *, most: int) -> tuple[int | float, ...]:
     """Return the numbers of "16, 64", at most so many; raises InputError."""
     words = text.replace(",", " ").split()
@@ -291,70 +250,6 @@ def read_numbers(text: str, numbers: Range, *, most: int) -> tuple[int | float, 
             f"expected 1 to {most} numbers with commas between them; got {reprlib.repr(text)}"
         )
     return tuple(numbers.read(word) for word in words)
-
-
-def pick_choice(
-    one: Option,
-    choices: Sequence[str],
-    *,
-    labels: Mapping[str, str] | None = None,
-    usual: str | None = None,
-) -> str:
-    """Choose one of a few words. labels: how they are shown. usual: what it is at first, in place
-    of the default.
-    """
-    return st.selectbox(
-        one.label,
-        choices,
-        format_func=labels.get if labels else str,
-        help=tip_of(one),
-        **bind(
-            one.name,
-            one.default if usual is None else usual,
-            labels or choices,
-            kind=one.label.lower(),
-        ),
-    )
-
-
-def pick_draws(one: Option, counts: Sequence[int], *, text: str = "") -> int:
-    """Choose how many permutations or draws are made. text: in place of the option's help."""
-    return st.selectbox(
-        one.label,
-        counts,
-        format_func=lambda count: f"{count:,}" if count else "none",
-        help=text or tip_of(one),
-        **bind(one.name, one.default, counts),
-    )
-
-
-def pick_between(
-    one: Option, low: float, high: float, step: float, *, text: str = "", **look: Any
-) -> float:
-    """Choose a number, a whole one where the option is. text: in place of the option's help."""
-    kind = int if one.kind == "whole" else float
-    bound = bind(one.name, kind(one.default), within=(low, high))
-    return st.number_input(
-        one.label,
-        kind(low),
-        kind(high),
-        step=kind(step),
-        help=text or tip_of(one),
-        **bound,
-        **look,
-    )
-
-
-def pick_labeled(one: Option, labels: Mapping[T, str], *, text: str = "") -> T:
-    """Choose one of a few values by its label. text: in place of the option's help."""
-    address.label(one.name, one.label)
-    return st.selectbox(
-        one.label,
-        list(labels),
-        format_func=labels.get,
-        help=text or tip_of(one),
-        **bind(one.name, one.default, labels),
-    )
 
 
 def filter_models(models: pd.DataFrame) -> pd.DataFrame:
@@ -403,13 +298,6 @@ def pick_page(pages: int, key: str) -> int:
     return st.pagination(pages, **bind(key, 1, within=(1, pages)))
 
 
-def pick_some(one: Option, names: Collection[str]) -> tuple[str, ...]:
-    """Choose some of these names; none chosen means all."""
-    return tuple(
-        st.multiselect(one.label, list(names), placeholder="all", **bind(one.name, [], names))
-    )
-
-
 def pick_scope(at: Place) -> Scope:
     """Choose which stimuli are studied, and how their features are clamped. at: of all stimuli."""
     one = option_named(Scope, "where")
@@ -422,9 +310,8 @@ def pick_scope(at: Place) -> Scope:
         **bind(one.name, [], pairs, kind="value of a factor"),
     )
     chosen = tuple(pairs[text] for text in where)
-    q = float(pick_between(option_named(Scope, "q"), 0.0, 1.0, 0.01))
-    one = option_named(Scope, "clamp")
-    clamp = pick_labeled(one, CLAMPS) if q < 1 else EXACT
+    q = float(pick_option(option_named(Scope, "q"), Look(step=0.01)))
+    clamp = pick_option(option_named(Scope, "clamp"), Look(labels=CLAMPS)) if q < 1 else EXACT
     stimuli = pick_set(queries.card(at).size)
     return replace(at.scope, clamping=Clamping(q, clamp), where=chosen, stimuli=stimuli)
 
@@ -496,8 +383,7 @@ def pick_rule() -> LayerRule:
     layers = pick_layers()
     if layers != "best":
         return LayerRule(layers)
-    one = option_named(LayerRule, "as")
-    return LayerRule(candidates=pick_labeled(one, CANDIDATES))
+    return LayerRule(candidates=pick_option(option_named(LayerRule, "as"), Look(labels=CANDIDATES)))
 
 
 def pick_layers() -> str:

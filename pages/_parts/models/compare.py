@@ -31,7 +31,7 @@ from pages._shared import (
 from pages._shared.queries import Place
 
 NEAR = 6  # images drawn of each model
-DRAWS = (100, 200, 1000)
+DRAWS = {100: "100", 200: "200", 1000: "1,000"}
 METRICS = "Last layers of both. Right: score calibrated against shuffled images."
 CALIBRATED = """Left: difference from other pairs in standard deviations. These are all pairs of
 fully trained models of these two modalities, on at most 256 images. Higher is more aligned for
@@ -47,11 +47,9 @@ def show(at: Place) -> None:
     with bar.controls_bar():
         with bar.more():
             at = replace(at, scope=controls.pick_scope(at))
-            null = controls.pick_draws(
-                controls.option_named(MetricPair, "null"),
-                DRAWS,
-                text="Shuffles that calibrate scores (default 100). More give finer p-values.",
-            )
+            text = "Shuffles that calibrate scores (default 100). More give finer p-values."
+            look = controls.Look(help=text, labels=DRAWS)
+            null = controls.pick_option(controls.option_named(MetricPair, "null"), look)
         k = controls.pick_k(queries.size(at))
         a, b = controls.pick_two(at, models, k=k)
     about = models.set_index("model")

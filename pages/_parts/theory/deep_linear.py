@@ -155,9 +155,9 @@ def pick_symmetry(networks: Networks) -> Symmetry:
         )
         layers = {place: f"{place}" for place in range(1, len(widths[network]) + 1)}
         layer = controls.pick_segment("Hidden layer", layers, "layer", start=1)
-        along = list(generators(widths[network][layer - 1]))
-        chosen = controls.pick_choice(MOVED["along"], along)
-        after = controls.pick_choice(MOVED["after"], MOVED["after"].choices)
+        along = controls.Look(labels={one: one for one in generators(widths[network][layer - 1])})
+        chosen = controls.pick_option(MOVED["along"], along)
+        after = controls.pick_option(MOVED["after"])
     values = {"network": network, "layer": layer, "along": chosen, "after": after}
     return replace(build(Symmetry, values), networks=networks)
 

@@ -13,6 +13,7 @@ from core.questions.prefix.question import (
 )
 from core.study.models import codes_text, reads
 from pages._shared import bar, controls, frame, queries, section
+from pages._shared.controls import Look
 from pages._shared.queries import Place
 
 TRAINING = 60.0  # seconds, about, for each pair of models and seed
@@ -34,14 +35,14 @@ def pick(at: Place) -> PrefixBits:
     coding, seeing = models[codes_text(models)], models[reads(models, "image")]
     vision = usual_vision(study)
     language = usual_language(study, vision)
-    x = controls.pick_models(OPTIONS["x"], coding, usual=len(language))
-    y = controls.pick_models(OPTIONS["y"], seeing, usual=len(vision))
+    x = controls.pick_option(OPTIONS["x"], Look.of_models(coding, usual=len(language)))
+    y = controls.pick_option(OPTIONS["y"], Look.of_models(seeing, usual=len(vision)))
     with bar.more():
-        numbers = {name: controls.pick_number(OPTIONS[name]) for name in NUMBERS}
+        numbers = {name: controls.pick_option(OPTIONS[name]) for name in NUMBERS}
         levels = ["", *queries.card(at).levels]
         names = {level: level or "the first" for level in levels}
-        level = controls.pick_choice(OPTIONS["level"], levels, labels=names)
-        shuffled = controls.pick_switch(OPTIONS["shuffled"])
+        level = controls.pick_option(OPTIONS["level"], Look(labels=names))
+        shuffled = controls.pick_option(OPTIONS["shuffled"])
     chosen = {"x": x, "y": y, "level": level, "shuffled": shuffled, **numbers}
     return build(PrefixBits, {"dataset": at.dataset, **chosen})
 

@@ -18,6 +18,7 @@ from core.questions.swapping.question import (
 )
 from core.study.models import is_reality
 from pages._shared import bar, controls, frame, queries, section
+from pages._shared.controls import Look
 from pages._shared.queries import Place
 
 OFFER = "Train a probe on one model, use it on another: how much of its accuracy is kept?"
@@ -47,10 +48,12 @@ def show(at: Place) -> None:
         frame.need_readers(at, "caption", "image")
     frame.need_stimuli(at)
     with bar.controls_bar():
-        models, usual = queries.models(at), len(usual_spaces(queries.study(at)))
-        chosen = controls.pick_models(OPTIONS["models"], models[~is_reality(models)], usual=usual)
+        models = queries.models(at)
+        usual = len(usual_spaces(queries.study(at)))
+        look = Look.of_models(models[~is_reality(models)], usual=usual)
+        chosen = controls.pick_option(OPTIONS["models"], look)
         with bar.more():
-            seed = controls.pick_number(OPTIONS["seed"])
+            seed = controls.pick_option(OPTIONS["seed"])
     question = build(Swap, {"dataset": at.dataset, "models": chosen, "seed": seed})
     with frame.part():
         answered = section.draw(

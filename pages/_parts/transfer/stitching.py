@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -15,6 +14,7 @@ from core.questions.stitching.question import Stitch, StitchMany
 from core.questions.stitching.roster import Duo
 from pages._shared import bar, controls, frame, queries, section
 from pages._shared.address import bind, fragment
+from pages._shared.controls import Look
 from pages._shared.queries import Place
 
 STITCHING = 20.0  # seconds, about
@@ -126,11 +126,10 @@ def pick(at: Place) -> Stitch:
     layer_x, layer_y = _pick_layer("layer_x", layers[x]), _pick_layer("layer_y", layers[y])
     with bar.more():
         named = controls.options_by_name(Fitting)
-        start: Start = controls.pick_labeled(named["start"], STARTS)
-        numbers = partial(controls.pick_between, step=1)
-        events = int(numbers(named["events"], 64, 8192))
-        steps = int(numbers(named["steps"], 0, 2000))
-        seed = int(numbers(named["seed"], 0, 10_000))
+        start = controls.pick_option(named["start"], Look(labels=STARTS))
+        events = controls.pick_option(named["events"], Look(most=8192))
+        steps = controls.pick_option(named["steps"], Look(most=2000))
+        seed = controls.pick_option(named["seed"])
     fitting = Fitting(start, events, steps, seed)
     return Stitch(at.scope, x, y, fitting, layer_x=layer_x, layer_y=layer_y)
 

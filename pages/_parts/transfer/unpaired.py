@@ -16,6 +16,7 @@ from core.study.models import is_reality, usual
 from core.study.spaces import largest_models
 from pages._shared import bar, controls, frame, queries, section, selection
 from pages._shared.address import bind, fragment
+from pages._shared.controls import Look
 from pages._shared.queries import Place
 
 SIZE = 64  # images
@@ -59,9 +60,9 @@ def _pick_matching(size: int) -> Matching:
     """Choose how spaces are matched."""
     options = controls.options_by_name(Matching)
     with bar.more():
-        k = controls.pick_number(options["k"], size - 1, usual=min(10, size - 1))
+        k = controls.pick_option(options["k"], Look(most=size - 1, start=min(10, size - 1)))
         numbers = [
-            controls.pick_number(options[name], most)
+            controls.pick_option(options[name], Look(most=most))
             for name, most in (("starts", 100), ("draws", 20), ("seed", None))
         ]
     starts, draws, seed = numbers
