@@ -226,6 +226,7 @@ def _size_plot(table: pd.DataFrame) -> Plot:
             for name, (low, high) in ends.items()
         ]
     )
+    long["even"] = np.where(long["part"] == "rank", 0.5, np.nan)  # chance, in its own panel
     return Plot(
         "Translation over the number of stimuli",
         marks=(
@@ -247,7 +248,7 @@ def _size_plot(table: pd.DataFrame) -> Plot:
             "rank": Axis("1 is first, 0.5 chance"),
         },
         facet=Facet("part", names=parts),
-        levels=(Level(0.5, rows="part == 'rank'"),),
+        levels=(Level("even"),),
         height=330,
     ).over(long)
 
@@ -456,7 +457,7 @@ def correlate_pairs(
         reason = (
             "all pairs have the same value"
             if len(members) >= FEWEST
-            else f"at least {FEWEST} recipes with pairs expected; there are {len(members)}"
+            else f"needs {FEWEST} recipes; {len(members)} loaded"
         )
         return Correlation(np.nan, np.nan, np.nan, np.nan, count, reason)
     orders = exchange(groups.astype(np.int64), draws=draws, seed=seed)
