@@ -8,8 +8,6 @@ import pytest
 
 from core.errors import InputError, UnknownNameError
 from core.options import options_of
-from core.theory.contrastive import question as contrastive
-from core.theory.contrastive.question import Contrastive
 from core.theory.deep_linear import breakers, question, runs
 from core.theory.deep_linear.breakers import BREAKERS
 from core.theory.deep_linear.question import (
@@ -27,11 +25,6 @@ SMALL = Networks(inputs=3, labels=3, rank=2, a=(3,), b=(2, 3), c=(2,), d=(4,))
 def test_every_preset_is_offered_in_order() -> None:
     (choices,) = (one.choices for one in options_of(DeepLinear) if one.name == "preset")
     assert choices == (*PRESETS, *BREAKERS)
-
-
-def test_presets_of_contrastive_learners_are_options() -> None:
-    names = {one.name for one in options_of(Contrastive)}
-    assert set().union(*(preset.choices for preset in contrastive.PRESETS.values())) <= names
 
 
 @pytest.fixture
@@ -60,14 +53,6 @@ def test_every_preset_has_tables_findings_and_figures(preset) -> None:
         assert any(len(trace["x"]) for trace in figure.data if trace["x"] is not None)
     answer = asked.complete(None).answer(None, None)
     pd.testing.assert_frame_equal(answer.table, tables["looks"])
-
-
-@pytest.mark.usefixtures("_short")
-def test_the_edge_and_the_sharpness_of_the_solution_stand_in_their_own_panels() -> None:
-    asked = DeepLinear("edge-of-stability", networks=SMALL)
-    lines = asked.plot(asked.simulate()["looks"]).draw("light").layout.shapes
-    assert [line.yref for line in lines] == ["y", "y2"]
-    assert lines[0].y0 == 1
 
 
 @pytest.mark.usefixtures("_short")

@@ -105,30 +105,6 @@ def test_gradients_of_neighboring_layers_are_balanced_at_least_entropy_and_nowhe
     assert float((hidden * back).sum() / norms) < 0.99
 
 
-def test_gradient_moments_equal_those_of_sampled_gradients() -> None:
-    net = make_nets(widths=((4,), (4,)), seed=3)[0]
-    weights = least_entropy(net)
-    draw = torch.Generator().manual_seed(0)
-    x = (
-        torch.randn(200_000, 5, generator=draw, dtype=torch.float64)
-        @ torch.linalg.cholesky(net.world.inputs).T
-    )
-    noise = (
-        torch.randn(200_000, 5, generator=draw, dtype=torch.float64)
-        @ torch.linalg.cholesky(net.world.noise).T
-    )
-    first, second = weights
-    hidden = x @ net.before.T @ first.T
-    error = (
-        2 * (hidden @ second.T @ net.after.T - x @ net.world.target.T - noise) @ net.after
-    )  # at the output of W_2
-    inner = error @ second
-    inward = (inner.T * (x @ net.before.T).square().sum(1)) @ inner / len(x)
-    outward = (hidden.T * error.square().sum(1)) @ hidden / len(x)
-    for exact, sampled in zip(gradient_moments(weights, net)[0], (inward, outward), strict=True):
-        assert torch.allclose(exact, sampled, atol=0.03 * float(exact.abs().max()))
-
-
 def test_the_transformed_minimum_has_the_same_loss_and_a_lower_alignment() -> None:
     a, b = make_nets()
     weights, other = (least_entropy(net) for net in (a, b))
@@ -202,26 +178,3 @@ def test_what_cannot_be_is_refused() -> None:
     nothing, moment = torch.zeros(3, 5, dtype=torch.float64), world.inputs
     with pytest.raises(MetricError, match="0 for every input has no representation"):
         linear_cka(nothing, nothing, of_x=moment, of_y=moment, between=moment)
-
-
-def test_alignment_by_moments_is_linear_cka_of_many_inputs() -> None:
-    world = make_world(d=4, c=4, rank=2, seed=1)
-    draw = torch.Generator().manual_seed(2)
-    x, y = (torch.randn(3, 4, generator=draw, dtype=torch.float64) for _ in range(2))
-    inputs = torch.linalg.cholesky(world.inputs) @ torch.randn(
-        4, 100_000, generator=draw, dtype=torch.float64
-    )
-    of_x, of_y = (x @ inputs), (y @ inputs)
-    cross, own = (
-        (of_x @ of_y.T).square().sum(),
-        [torch.linalg.matrix_norm(layer @ layer.T) for layer in (of_x, of_y)],
-    )
-    exact = linear_cka(x, y, of_x=world.inputs, of_y=world.inputs, between=world.inputs)
-    assert exact == pytest.approx(float(cross / (own[0] * own[1])), abs=0.01)
-    assert exact < 0.95
-    turn = torch.linalg.qr(torch.randn(3, 3, generator=draw, dtype=torch.float64))[0]
-    assert linear_cka(
-        x, -3 * turn @ x, of_x=world.inputs, of_y=world.inputs, between=world.inputs
-    ) == pytest.approx(1)
-    assert disproportion(x, -3 * turn @ x) == pytest.approx(0, abs=1e-7)
-    assert disproportion(x, y) > 0.1

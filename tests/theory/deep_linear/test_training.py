@@ -15,7 +15,6 @@ from core.errors import InputError, TrainingError
 from core.theory.deep_linear.minima import least_entropy, least_norm
 from core.theory.deep_linear.network import (
     disproportion,
-    entropy,
     hidden_maps,
     loss,
     make_nets,
@@ -56,40 +55,6 @@ def drawn(net, *, steps, batch, stream=None):
     xs = of_x.standard_normal((steps, batch, len(half))) @ half
     missed = of_noise.standard_normal((steps, batch, len(noise))) @ noise
     return xs, xs @ net.world.target.numpy().T + missed
-
-
-def sampled_entropy(weights, net, count):
-    """Return the mean over samples of the squared gradient of each sample's loss, by automatic
-    differentiation.
-    """
-    draw = torch.Generator().manual_seed(1)
-    x = (
-        torch.randn(count, 5, generator=draw, dtype=torch.float64)
-        @ torch.linalg.cholesky(net.world.inputs).T
-    )
-    noise = (
-        torch.randn(count, 5, generator=draw, dtype=torch.float64)
-        @ torch.linalg.cholesky(net.world.noise).T
-    )
-
-    def of_one(moving, x, y):
-        value = net.before @ x
-        for weight in moving:
-            value = weight @ value
-        return (net.after @ value - y).square().sum()
-
-    gradients = torch.func.vmap(torch.func.grad(of_one), (None, 0, 0))(
-        tuple(weights), x, x @ net.world.target.T + noise
-    )
-    return float(sum(each.square().sum() for each in gradients)) / count
-
-
-def test_entropy_by_moments_is_the_mean_squared_gradient_of_samples_also_far_from_the_minimum(
-    nets,
-) -> None:
-    weights = nets[1].start
-    exact = float(entropy(weights, nets[1]))
-    assert sampled_entropy(weights, nets[1], 50_000) == pytest.approx(exact, rel=0.05)
 
 
 def test_gradients_of_the_entropic_loss_are_finite_differences(nets) -> None:
