@@ -26,7 +26,7 @@ def _run() -> int:
         from core.cli import main  # seconds, in which a person may interrupt
 
         return main()
-    except SystemExit as end:  # the parser's: help, or a mistake that it has told
+    except SystemExit as end:  # the parser's: help, or a mistake
         return end.code if isinstance(end.code, int) else 0
     except KeyboardInterrupt:
         print("platoscope: stopped", file=sys.stderr)

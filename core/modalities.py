@@ -96,7 +96,7 @@ def _named(name: str) -> Modality:
 
 
 def find_reading(name: str) -> Modality:
-    """Return a modality whose encoders read stimuli; raises UnknownNameError for any other."""
+    """Return a modality with encoders by its name; raise UnknownNameError."""
     reading = {one.name: one for one in MODALITIES.values() if one.reads}
     if name not in reading:
         raise UnknownNameError("modality", name, list(reading))
@@ -132,5 +132,5 @@ def known_first(names: Iterable[str]) -> list[str]:
 
 
 def reader_of(item: Item) -> Modality:
-    """Return the first modality whose models read this of a stimulus."""
+    """Return the first modality with models that read this of a stimulus."""
     return next(one for one in MODALITIES.values() if one.reads == item)

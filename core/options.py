@@ -19,7 +19,7 @@ from core.errors import InputError
 MOST_SEED = 2**31 - 1  # what NumPy, torch, UMAP and the number fields of a browser all take
 MOST_STIMULI = 1_000_000
 MOST_LAYERS = 10_000
-MOST_DRAWS = 100_000  # permutations, halves and whatever else is drawn again and again
+MOST_DRAWS = 100_000  # permutations, halves and other draws
 
 
 @dataclass(frozen=True)

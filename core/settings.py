@@ -27,8 +27,8 @@ def store_path(path: str | Path | None = None) -> Path:
 
 
 def expand(path: str | Path) -> Path:
-    """Return a path in which `~` is the user's home; `~nobody`, who has none, stays as it is."""
-    return Path(os.path.expanduser(path))  # Path's own way raises RuntimeError for nobody's
+    """Return a path in which `~` is the user's home, unchanged for an unknown user."""
+    return Path(os.path.expanduser(path))  # Path.expanduser raises RuntimeError
 
 
 def picture_workers() -> int | None:

@@ -54,7 +54,7 @@ class VisibleStream:
 
 @contextmanager
 def visible_output() -> Iterator[None]:
-    """Write control characters out, whatever is printed meanwhile; a closed stream stays so."""
+    """Write out control characters of all that is printed; a closed stream stays closed."""
     with ExitStack() as stack:
         if sys.stdout:
             stack.enter_context(redirect_stdout(cast(TextIO, VisibleStream(sys.stdout))))

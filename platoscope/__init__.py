@@ -145,8 +145,8 @@ def import_features(
     from core.questions.words import build_checked
 
     content = Content(_layers(features))
-    card, told = store.dataset(dataset), build_checked(Facts, facts)
-    write(store.root, card, content, name=name, modality=modality, facts=told)
+    card, checked = store.dataset(dataset), build_checked(Facts, facts)
+    write(store.root, card, content, name=name, modality=modality, facts=checked)
 
 
 def score(

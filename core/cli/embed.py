@@ -64,8 +64,8 @@ class Embed(EmbedRequest, Command):
                     continue
                 print(*dict.fromkeys(outcome), sep="\n")
                 embedded |= dict.fromkeys(outcome)
-        told = self.facts != Facts() or self.title
-        for name in embedded if told else ():  # of those that were there before, too
+        has_facts = self.facts != Facts() or self.title
+        for name in embedded if has_facts else ():  # of those that were there before, too
             set_model_facts(store, card.name, name, self.facts, title=self.title)
         return MISTAKE if failed else 0
 
@@ -236,7 +236,7 @@ class Summarize(Command):
     instruction: str = option(
         "",
         metavar="FILE",
-        help="what the model is told, {words} in place of the number (an instruction of our own)",
+        help="the instruction, {words} in place of the number (our own)",
     )
     device: str = device_option()
 

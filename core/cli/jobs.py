@@ -115,7 +115,7 @@ class RetryJobs(Command):
 
 @dataclass(frozen=True)
 class Work(Command):
-    """Run jobs here; the dashboard starts this by itself."""
+    """Run jobs here; the dashboard starts this command."""
 
     command = "jobs work"
 

@@ -11,7 +11,7 @@ from core.errors import PlatoscopeError
 from core.progress import Progress
 from core.unexpected import tell_unexpected
 
-RETRIES = 3  # times that a unit is begun again whose worker was lost
+RETRIES = 3  # times that a unit starts again after its worker was lost
 
 R = TypeVar("R")
 

@@ -47,7 +47,7 @@ from core.store.schema import now
 KEPT = 200  # finished jobs that are remembered
 HOST = socket.gethostname()
 STARTING = 10.0  # seconds that a worker may take until it holds its lock
-PROGRAM = (sys.executable, "-P", "-m", "core")  # -P: from any folder, none of whose files it loads
+PROGRAM = (sys.executable, "-P", "-m", "core")  # -P: not the folder's own modules
 LOG_END = 20_000  # characters of a log that are shown
 
 _started: list[tuple[Path, subprocess.Popen[bytes], float]] = []  # workers, and when
@@ -238,7 +238,7 @@ def end(store: Path, number: int, outcome: Outcome) -> None:
 
 
 def hand_back(store: Path, number: int) -> None:
-    """Queue a job again whose worker ended before it; a canceled one has ended with it."""
+    """Queue a job again if its worker ended before it; a canceled job stays canceled."""
     with writing(store) as table:
         table.execute(
             "UPDATE jobs SET state = 'canceled', ended_at = ?, is_stopping = 0"

@@ -1,6 +1,6 @@
 """The worker of a store, one for each: runs its jobs one after the other.
 
-Commands are resumable, so the next worker runs a job again whose worker was killed. Each command
+Commands are resumable: the next worker runs the job of a killed worker again. Each command
 runs in a process group of its own and inherits a lock on the job's lock file, so that a later
 worker knows whether it still lives.
 """
@@ -31,7 +31,7 @@ POLL = 0.05  # seconds
 HELD = 1.0  # seconds that another process may hold a job's lock to ask whether its command lives
 LOOK_EVERY = 0.2  # seconds between two looks at the queue
 IDLE = 60.0  # seconds without work after which a worker ends
-GRACE = 10.0  # seconds that a command has to stop by itself
+GRACE = 10.0  # seconds until a command that does not stop is killed
 HANDOVER = 1.0  # seconds that a worker waits for the lock of one that is just ending
 _SAID = re.compile(r"^platoscope(?: [a-z-]+)*: (?:error: )?(.+)$", re.MULTILINE)
 
@@ -58,7 +58,7 @@ def explain(code: int, output: str, log: Path) -> str:
 
 @dataclass
 class Running:
-    """A job whose command runs. kill_at: when it is killed, once it was asked to stop."""
+    """A running job. kill_at: when it is killed after it was asked to stop."""
 
     job: Job
     process: subprocess.Popen[bytes]
@@ -84,7 +84,7 @@ class Running:
         if self.kill_at is not None:
             return Outcome("canceled", code)
         output = ""
-        with suppress(OSError), self.job.log.open("rb") as file:  # somebody removed the log
+        with suppress(OSError), self.job.log.open("rb") as file:  # the log was removed
             file.seek(self.log_start)
             output = file.read().decode(errors="replace")
         return Outcome("failed", code, explain(code, output, self.job.log))

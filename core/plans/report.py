@@ -71,9 +71,9 @@ def draw_figures(run: Run) -> list[Drawn]:
 def _draw(run: Run, figure: Figure, names: Names) -> Drawn:
     question = question_of(run.plan, figure, names)
     store = Store(run.store)
-    told = {name.partition(":")[0] for name in shlex.split(figure.ask)}
+    named = {name.partition(":")[0] for name in shlex.split(figure.ask)}
     every = {entry.card.name for entry in store.models(run.plan.dataset.name)}
-    only = every & told | {name for group in names.values() for name in group}
+    only = every & named | {name for group in names.values() for name in group}
     study = question.scope.open(store, device=type(question).device or "cpu", only=only)
     if isinstance(question, Bins):
         question = _without_missing_tasks(question, study, figure, run)

@@ -99,9 +99,9 @@ def clusters(models: pd.DataFrame, by: str = "family") -> dict[str, str]:
 def lines(models: pd.DataFrame) -> dict[str, str]:
     """Return the relatives of a test by model: one family and, if known, one group."""
     family, group = known_kinds(models, "family"), known_kinds(models, "group")
-    told = (group != "").groupby(family).transform("all")
+    grouped = (group != "").groupby(family).transform("all")
     return {
-        name: f"{family[name]} {group[name]}".strip() if told[name] else family[name]
+        name: f"{family[name]} {group[name]}".strip() if grouped[name] else family[name]
         for name in family.index
     } | {name: name for name in family.index[family == ""]}
 

@@ -119,11 +119,11 @@ def _are_shares(rows: pd.DataFrame) -> pd.Series:
 def most_telling(tables: Sequence[pd.DataFrame], column: str) -> pd.DataFrame:
     """Return the first table with values of LEAST_MODELS models, or of the most."""
 
-    def told(table: pd.DataFrame) -> int:
+    def count(table: pd.DataFrame) -> int:
         values = table[column].dropna()
         return min(len(values), LEAST_MODELS) if values.nunique() > 1 else 0
 
-    return max(tables, key=told)
+    return max(tables, key=count)
 
 
 def choices(table: pd.DataFrame) -> pd.DataFrame:

@@ -248,13 +248,13 @@ class Study:
         )
         coded, tables = self.coded(), list[pd.DataFrame]()
         for _, part in models.groupby("modality", sort=False):
-            told = mean_scores(own[own["embedded"] & own["model"].isin(part["model"])])
-            told = told.rename(columns={"solved": "value", "basis": "unit"}).set_index("model")
-            told = told.reindex(part["model"]).reset_index()
-            missing = told["unit"].isna()
-            told["reason"] = told["reason"].mask(missing, NO_SCORE)
-            told["unit"] = told["unit"].ffill().bfill()
-            known = [coded[coded["model"].isin(part["model"])], told]
+            scored = mean_scores(own[own["embedded"] & own["model"].isin(part["model"])])
+            scored = scored.rename(columns={"solved": "value", "basis": "unit"}).set_index("model")
+            scored = scored.reindex(part["model"]).reset_index()
+            missing = scored["unit"].isna()
+            scored["reason"] = scored["reason"].mask(missing, NO_SCORE)
+            scored["unit"] = scored["unit"].ffill().bfill()
+            known = [coded[coded["model"].isin(part["model"])], scored]
             tables.append(most_telling(known, "value"))
         return pd.concat([coded[:0], *tables], ignore_index=True)[list(coded)]
 
