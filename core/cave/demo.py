@@ -14,7 +14,7 @@ import shutil
 import tarfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -47,7 +47,6 @@ from core.study.study import Study
 if TYPE_CHECKING:
     import torch
 
-    from core.embedding.images import SharedImages
     from core.stimuli.dataset import Dataset
 
 
@@ -129,13 +128,6 @@ def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
         remove(store / "embeddings" / DATASET)
 
 
-@cache
-def _prepared() -> SharedImages:
-    from core.embedding.images import SharedImages
-
-    return SharedImages()
-
-
 def _add(
     store: Path, dataset: Dataset, specs: Mapping[str, str], device: torch.device, name: str
 ) -> None:
@@ -143,7 +135,7 @@ def _add(
     from core.encoders.catalog import open_encoder
 
     if name != REALITY and name not in SUBJECTS:
-        encoder = _prepared().shared_by(open_encoder(specs[name], device=device))
+        encoder = open_encoder(specs[name], device=device)
         level = name.partition("~")[2] or None
         embed(store, dataset, encoder, level=level, replace=True)
     # kept in the store, so that the first page need not find them

@@ -5,7 +5,7 @@ for language.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, partial
 from math import sqrt
 from pathlib import Path
@@ -33,7 +33,6 @@ from core.competence.records import (
     unmeasured,
 )
 from core.competence.transfer import embed_items, probe_row
-from core.embedding.images import SharedImages
 from core.encoders.encoder import Encoder, modality_of
 from core.errors import EncoderError, InputError
 from core.machine.processes import count_processes, spread
@@ -199,10 +198,9 @@ class _Measuring:
     pictures: Pictures
     device: torch.device
     report: Progress | None
-    prepared: SharedImages = field(default_factory=SharedImages)
 
     def __call__(self, entry: ModelEntry) -> list[Row]:
-        encoder = self.prepared.shared_by(reopen(entry, self.device))
+        encoder = reopen(entry, self.device)
         reads, world = modality_of(entry.card).reads, self.world
         if reads == "caption":
             costs = self.store.text_costs(self.dataset, entry.card.name)

@@ -14,7 +14,7 @@ from core.encoders.requests import PROMPTS, pooling_of, precision_of
 from core.modalities import find_modality
 from core.store import ModelEntry
 
-FILE = "FILE"  # stands for a file of features that has no known name
+FILE = "FILE"  # in place of an unknown name of a file of features
 BLOCK = 256 << 10  # bytes: DuckDB keeps the vectors of a layer in whole blocks
 
 

@@ -6,7 +6,6 @@ when it is needed. Pixels are the same.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import multiprocessing
 import os
@@ -14,8 +13,7 @@ import shutil
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -23,7 +21,6 @@ from PIL import Image
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from core.encoders.encoder import Encoder, SeeingEncoder
 from core.errors import DeviceError, PlatoscopeError
 from core.machine.processes import count_cores, end_with_parent
 from core.settings import WORKERS, picture_workers
@@ -35,7 +32,6 @@ PART = 16  # images that a process hands over at a time; all work on the first b
 MOST = 16  # processes that are started unasked
 ROOM = 2**30  # bytes of shared memory that their images may need
 SHARED = "/dev/shm"  # where Linux keeps it; a container may have no more than 64 MB
-KEPT = 2**28  # bytes of prepared images that several encoders share
 # of fetching a part from a process that is ended meanwhile
 CUT_OFF = (EOFError, ConnectionError, FileNotFoundError)
 
@@ -146,33 +142,3 @@ def _begin(_: int) -> None:
 
 def _whole(part: Any) -> Any:
     return part
-
-
-@dataclass
-class SharedImages:
-    """What several encoders prepared, by preprocessing and image."""
-
-    tensors: dict[tuple[str, tuple[int, int], bytes], Tensor] = field(
-        default_factory=dict, repr=False
-    )
-    size: int = 0  # bytes
-
-    def shared_by(self, encoder: Encoder) -> Encoder:
-        """Return the encoder so that it takes from here what is prepared; one that reads no images
-        as it is.
-        """
-        if not isinstance(encoder, SeeingEncoder):
-            return encoder
-        own: Any = encoder  # a dataclass
-        return replace(own, prepare=partial(self.prepare, encoder.prepare))
-
-    def prepare(self, prepare: Prepare, image: Image.Image) -> Tensor:
-        digest = hashlib.sha256(image.tobytes()).digest()  # twice as fast as blake2b
-        key = repr(prepare), image.size, digest
-        ready = self.tensors.get(key)
-        if ready is None:
-            ready = prepare(image)
-            if self.size + ready.nbytes <= KEPT:
-                self.tensors[key] = ready
-                self.size += ready.nbytes
-        return ready

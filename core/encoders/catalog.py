@@ -26,11 +26,9 @@ def open_encoder(
     prompt: Prompt = "none",
     precision: Precision = "auto",
 ) -> Encoder:
-    """Open the model that `spec` names on `device`.
-
-    pooling, prompt: of a language model, see `open_language`. precision: see `choose_arithmetic`.
-    Raises EncoderError for another form of spec, and for a pooling or prompt that is not the
-    model's to choose.
+    """Open the model that `spec` names on `device`. pooling, prompt: of a language model, see
+    `open_language`. precision: see `choose_arithmetic`. Raise EncoderError for another form of
+    spec, and for options that the model does not take.
     """
     check_spec(spec)
     with _OPENING:
@@ -57,8 +55,8 @@ def open_encoder(
 
 
 def reads_images(spec: str) -> bool:
-    """Return whether the model of transformers that a spec names reads images, or the part of it;
-    raises EncoderError or OfflineError.
+    """Return whether the model of transformers that a spec names reads images; raise EncoderError
+    or OfflineError.
     """
     from core.encoders.language.folder import check_part, find_source, read_sentences
 
@@ -75,9 +73,7 @@ def check_spec(spec: str) -> None:
 
 def spec_of_folder(folder: Path) -> str:
     """Return the spec of the model in a folder: timm's format names an `architecture`, that of
-    transformers a `model_type`.
-
-    Raises EncoderError for a folder that holds neither.
+    transformers a `model_type`. Raise EncoderError.
     """
     try:
         config = read_json(folder / "config.json")

@@ -53,7 +53,7 @@ class ModelCard:
 
     @property
     def pinned(self) -> str:
-        """Return the spec that opens these very weights again, whatever the hub gets later."""
+        """Return the spec that opens these very weights again."""
         place, mark, readout = self.spec.partition("#")
         return f"{place}@{self.revision}{mark}{readout}" if self.revision else self.spec
 
@@ -96,7 +96,7 @@ class Encoder(Protocol):
 
     @property
     def recipe(self) -> Mapping[str, Any]:
-        """Every choice that a vector depends on besides the weights."""
+        """Every choice that a vector depends on, but the weights."""
 
     def encode(self, items: Sequence[Any]) -> Encoding:
         """Encode a batch of RGB images or of texts; no vector depends on its size or order beyond

@@ -40,8 +40,8 @@ UNORDERED = (".h5", ".hdf5", ".mat", ".safetensors")
 @dataclass(frozen=True)
 class Features:
     """Layers with their names, and the id of each row, None if the file has none. named_by: the
-    array of the ids. left_out: arrays that are no layers. changed: what was done so that float32
-    holds the layers, "centered" or "rescaled".
+    array of the ids. changed: what was done so that float32 holds the layers, "centered" or
+    "rescaled".
     """
 
     layers: list[Space]
@@ -60,9 +60,7 @@ class Features:
 
 
 def read_features(path: Path, columns: Columns = EVERY) -> Features:
-    """Read one (n, d) float32 matrix per layer, and the ids of the rows; raise FeatureError for a
-    file that is not safe or holds no features, and for a named column that is missing.
-    """
+    """Read one (n, d) float32 matrix per layer, and the ids of the rows; raise FeatureError."""
     arrays = held_arrays(path, columns)
     kept = {name: array for name, array in arrays.items() if is_layer(name, array, columns)}
     kept = {FEATS: kept[FEATS]} if FEATS in kept and kept[FEATS].ndim == 3 else kept
@@ -90,9 +88,6 @@ def gather(
     made: Mapping[str, Sequence[tuple[Space, tuple[str, ...]]]],
     ids: tuple[list[str] | None, str],
 ) -> Features:
-    """Return the layers of a file. made: those of each array, and what was done to them. ids: see
-    `find_ids`.
-    """
     layers, names, changed = list[Space](), list[str](), dict[str, None]()
     for name, each in made.items():
         layers += [layer for layer, _ in each]
@@ -103,8 +98,8 @@ def gather(
 
 
 def held_arrays(path: Path, columns: Columns) -> Arrays:
-    """Return the arrays of a file in its order, or in that of the features named; raise as
-    `read_arrays`, and for a name that is not there.
+    """Return the arrays of a file in its order, or in that of the features named; raise
+    FeatureError.
     """
     arrays = read_arrays(path, columns)
     missing = [name for name in columns.features if name not in arrays]
@@ -262,8 +257,8 @@ def narrowed(
 ) -> tuple[Space, tuple[str, ...]]:
     """Return a matrix as float32, and what was done to it: "rescaled" if its scale is out of
     float32's range, "centered" if columns have an offset that would cost precision. Neither changes
-    CKA. center: whether columns may be centered; not those of dissimilarities. Raise FeatureError
-    if float32 still tells less than half of the rows apart, or makes one zero.
+    CKA. Raise FeatureError if float32 still tells less than half of the rows apart, or makes one
+    zero.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # infinity, which no embedding takes
         if layer.dtype.itemsize < (8 if layer.dtype.kind == "f" else 4):

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from jaxtyping import Float, Float32, Int64
 
 from core.encoders.arrays import EVERY, Columns
@@ -30,19 +29,17 @@ from core.encoders.imported import (
     read_features,
 )
 from core.encoders.requests import ImportRequest
-from core.encoders.rows import LONGEST, from_1, rows_of
+from core.encoders.rows import LONGEST, rows_of
 from core.errors import FeatureError, InputError, shortened
 from core.files.arrays import NUMBERS
 from core.files.ids import plain_name
-from core.files.texts import csv_rows
-from core.files.userfile import TEXT, UserFile, shown
+from core.files.userfile import shown
 
 Repeats = Float32[np.ndarray, "r n d"]
 Matrix = Float32[np.ndarray, "n n"]
 
 ROUNDING = 1e-4  # of the largest entry, by which a matrix may differ from its transpose
 OF_RSATOOLBOX = "dissimilarities"  # what its RDMs call them, next to other arrays
-RATED = ["first", "second", "dissimilarity"]  # columns of people's judgments
 
 CORTEX_VERSION = 1  # raise it when subjects get other voxels
 SIMULATED = "simulated:"  # what the spec of a subject begins with
@@ -80,8 +77,6 @@ def read_content(request: ImportRequest, stimuli: Sequence[str]) -> Content:
     columns = Columns(request.id_column, request.feature_column, request.drop, tuple(stimuli))
     if over != "none":
         held = read_repeats(path, columns, over)
-    elif request.dissimilarities and path.suffix.lower() == ".csv":
-        held = read_ratings(path, stimuli)
     elif request.dissimilarities:
         held = read_dissimilarities(path, columns)
     else:
@@ -287,55 +282,6 @@ def checked(matrix: np.ndarray, path: Path) -> tuple[Matrix, tuple[str, ...]]:
     pairs = (matrix / 2 + matrix.T / 2)[np.triu(np.ones(matrix.shape, dtype=bool), 1)]
     values, changed = narrowed(pairs[:, None], path, center=False)
     return _square(values[:, 0]), changed
-
-
-def read_ratings(path: Path, stimuli: Sequence[str]) -> Features:
-    """Return the mean rated dissimilarity of every two stimuli that were rated; their ids are the
-    rows'. A stimulus is named by its id in the dataset, or by its place from 0.
-
-    Raise FeatureError for another table, an unknown stimulus, a value that is no number, and if a
-    pair was not rated.
-    """
-    wanted = ", ".join(RATED)
-    file = UserFile(path, f"a CSV in UTF-8 with the columns {wanted}", FeatureError, most=TEXT)
-    header, rows = csv_rows(file)
-    if not {*RATED} <= {*header} or not rows:
-        raise FeatureError(
-            f"{path} has {len(rows)} rows of {', '.join(header[:6]) or 'no columns'}; expected"
-            f" rows with the columns {wanted}"
-        )
-    table = pd.DataFrame(rows, columns=header, dtype="str")[RATED]
-    named = table[["first", "second"]].apply(lambda column: column.str.strip())
-    known = named.isin(stimuli).to_numpy().any()
-    if start := "" if known else from_1(named.to_numpy().ravel(), len(stimuli)):
-        raise FeatureError(f"{path} names stimuli by numbers; {start}")
-    places = {str(index): index for index in range(len(stimuli))}
-    places |= {name: index for index, name in enumerate(stimuli)}
-    found = named.apply(lambda column: column.map(places))
-    values = pd.to_numeric(table["dissimilarity"], errors="coerce")
-    wrong = found.isna().any(axis=1) | ~np.isfinite(values)
-    if wrong.any():
-        row = int(wrong.argmax())
-        cells = ", ".join(shown(cell) for cell in table.iloc[row])
-        raise FeatureError(
-            f"row {row + 1} of {path} has {cells}; expected two stimuli of the dataset, such as"
-            f" {stimuli[0]!r}, or their places from 0 to {len(stimuli) - 1}, and a number"
-        )
-    pairs = pd.DataFrame(np.sort(found.to_numpy(np.int64), axis=1), columns=["i", "j"])
-    rated = np.unique(pairs)
-    ids = [stimuli[place] for place in rated]
-    mean = values.groupby([pairs["i"], pairs["j"]]).mean().unstack()
-    half = mean.reindex(index=rated, columns=rated).to_numpy()
-    unrated = np.argwhere(np.isnan(half) & np.triu(np.ones(half.shape, dtype=bool), 1))
-    if len(unrated):
-        first, second = unrated[0]
-        raise FeatureError(
-            f"{path} has no rating of {len(unrated)} of {len(ids) * (len(ids) - 1) // 2} pairs,"
-            f" such as {ids[first]!r} and {ids[second]!r}; expected each pair at least once"
-        )
-    half = np.nan_to_num(half)
-    matrix, changed = checked(half + np.triu(half, 1).T, path)
-    return Features([matrix], (), ids, "first and second", changed=changed)
 
 
 def describe_subject(name: str) -> dict[str, Any]:

@@ -55,16 +55,14 @@ SIZES = {
 
 
 def vision_family(model_class: str) -> str:
-    """Return the architecture line of a timm class, or of a type of transformers; itself if no
-    shorter name is known.
+    """Return the architecture line of a timm class, or of a type of transformers; itself if none is
+    known.
     """
     return VISION_FAMILIES.get(model_class, model_class)
 
 
 def language_family(model_type: str, name: str) -> str:
-    """Return the line of a transformers model of this id or folder: models of one type may come
-    from several (LLaMA, OpenLLaMA), which are no family. The type itself if no better is known.
-    """
+    """Return the line of a transformers model of this id or folder; its type if none is known."""
     lines = (line for pattern, line in LANGUAGE_LINES if re.search(pattern, name.lower()))
     return next(lines, LANGUAGE_FAMILIES.get(model_type, model_type))
 
@@ -88,9 +86,7 @@ def vision_title(name: str) -> str:
 
 
 def folder_objective(model_type: str, name: str, architectures: Iterable[str]) -> str:
-    """Return what a vision model in a folder of transformers was trained for; "unknown" if
-    neither its type, its name nor the architectures that its config names say so.
-    """
+    """Return what a vision model in a folder of transformers was trained for, or "unknown"."""
     known = vision_objective(f"{model_type}_{name}_".replace(".", "_"))
     is_classifier = any("ForImageClassification" in one for one in architectures)
     return "supervised" if known == "unknown" and is_classifier else known
@@ -99,9 +95,8 @@ def folder_objective(model_type: str, name: str, architectures: Iterable[str]) -
 def language_objective(
     architectures: Iterable[str], model_type: str = "", *, is_causal: bool = False
 ) -> str:
-    """Return what a transformers model was trained for, from the heads that its config names; of
-    CLIP's kind from its type; "unknown" if neither says so. is_causal: whether it has a head that
-    predicts the next token.
+    """Return what a transformers model was trained for, from the heads that its config names, or
+    "unknown".
     """
     if "clip" in model_type or "siglip" in model_type:
         return vision_objective(model_type)

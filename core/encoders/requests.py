@@ -133,8 +133,7 @@ class ImportRequest:
     )
     dissimilarities: bool = option(
         False,
-        help="the file holds how different stimuli are: (n, n), (layers, n, n), the pairs i < j, or"
-        " a .csv with first, second, dissimilarity",
+        help="the file holds how different stimuli are: (n, n), (layers, n, n) or the pairs i < j",
     )
     id_column: str = option(
         "",
@@ -176,7 +175,7 @@ class FactsRequest:
 
 
 def split_marks(spec: str) -> tuple[str, str]:
-    """Return a spec without what stands behind it of PATCHES, TEXT and VISION, and that."""
+    """Return a spec without the marks PATCHES, TEXT and VISION at its end, and these."""
     marks = ""
     while mark := next((one for one in (PATCHES, TEXT, VISION) if spec.endswith(one)), ""):
         spec, marks = spec.removesuffix(mark), mark + marks

@@ -49,7 +49,7 @@ class Rows:
 
 @lru_cache(maxsize=2)
 def _namings(stimuli: tuple[str, ...]) -> list[tuple[Naming, dict[str, int]]]:
-    """Return the ways in which no two stimuli are called alike, and the place of each by name."""
+    """Return the ways in which no two stimuli have one name, and the place of each by name."""
     ways = [(way, {way(one): place for place, one in enumerate(stimuli)}) for way in NAMINGS]
     return [way for way in ways if len(way[1]) == len(stimuli)]
 
@@ -87,13 +87,11 @@ def rows_of(
     repeated: bool = False,
     remedy: str = "",
 ) -> Rows:
-    """Return the rows of each stimulus, by the ids of the rows and of the stimuli (see NAMINGS),
-    else by places (see `places_of`).
+    """Return the rows of each stimulus, by ids (see NAMINGS), else by places (see `places_of`).
 
-    file, by: for messages. some: whether stimuli may have no row. repeated: whether each may have
-    several, equally many. remedy: what else can be done about ids that do not fit. Raise
-    FeatureError for an empty id, missing or further rows of a stimulus, for numbers that count
-    past the stimuli or from 1, and if no id is that of a stimulus.
+    some: whether stimuli may have no row. repeated: whether each may have several, equally many.
+    remedy: what else can be done. Raise FeatureError for an empty id, missing or further rows of a
+    stimulus, for numbers that count past the stimuli or from 1, and if no id is that of a stimulus.
     """
     if "" in ids:
         raise FeatureError(
@@ -141,7 +139,7 @@ def rows_of(
 
 def from_1(ids: Iterable[str], n: int, places: Iterable[int] = ()) -> str:
     """Return what is wrong with ids that seem to count n stimuli from 1, "" of others. places: of
-    the stimuli that each names, −1 of none; numbers that name other places are names.
+    the stimuli that each names, −1 if there is none.
     """
     held = [_number(one) for one in ids]
     counted = {*held} == {f"{place}" for place in range(1, len({*held}) + 1)}

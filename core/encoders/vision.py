@@ -133,12 +133,9 @@ def open_vision(spec: str, *, device: torch.device, precision: Precision = "auto
     else:
         loaded = load_published(check_name(name))
     if of_patches and not has_class_token(loaded.model):
-        names = [name for name, _ in loaded.model.named_parameters()]
-        kept = any(name.rpartition(".")[2].startswith("cls_token") for name in names)
-        why = "has a class token that timm does not give after each layer" if kept else ""
         raise EncoderError(
-            f"{loaded.name} {why or 'has no class token'}, so the mean over its places is read out"
-            f" already; leave {PATCHES} out"
+            f"{loaded.name} has no class token that timm gives after each layer, so the mean over"
+            f" its places is read out already; leave {PATCHES} out"
         )
     arithmetic = choose_arithmetic(precision, device)
     model = loaded.model.eval().requires_grad_(False).to(device, arithmetic.weights)

@@ -11,9 +11,8 @@ NUMBERS, TEXTS = "fiub", "US"  # kinds of NumPy's types
 
 
 def read_numpy(file: UserFile, *, kinds: str = NUMBERS) -> dict[str, np.ndarray]:
-    """Return the array of an .npy file as "", or those of an .npz file by their names, in its
-    order. kinds: of values that are read. Raises the file's error for a damaged file, and for other
-    values.
+    """Return the array of an .npy file as "", or those of an .npz file by their names. kinds: of
+    values that are read. Raise the file's error for a damaged file, and for other values.
     """
     file.check_room(2 * file.size)  # as it is, and as float32
     with file.open() as opened, file.decoding():

@@ -20,10 +20,8 @@ MATLAB = "MATLAB_class"  # what MATLAB calls the kind of an array in HDF5
 
 def read_hdf5(file: UserFile) -> dict[str, np.ndarray]:
     """Return the arrays of an HDF5 file, or of one of MATLAB's, by their names, groups before a
-    slash; scalars are left out, and what is neither numbers nor texts is empty.
-
-    Raises the file's error for a damaged one, for links to other files, and for what takes more
-    memory or time than it may.
+    slash; scalars are left out, and what is neither numbers nor texts is empty. Raise the file's
+    error for a damaged one, and for links to other files.
     """
     return dict(file.confined(_read))
 
@@ -49,7 +47,7 @@ def _walk(
     group: h5py.Group, at: str, file: UserFile, seen: set[int]
 ) -> Iterator[tuple[str, h5py.Dataset]]:
     """Yield the datasets of a group by name, in the file's order if it keeps one. Soft links and
-    groups that were seen already are passed over.
+    groups that were seen already are left out.
     """
     if (address := h5py.h5o.get_info(group.id).addr) in seen:
         return

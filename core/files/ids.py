@@ -7,7 +7,7 @@ from math import isnan
 
 INDEX = "__index_level_"  # how pandas begins the name of a column that is its index
 UNNAMED = re.compile(r"(\d+__)?")  # what follows if it has no name of its own
-# what names that stand for the ids of rows are made of: image_path, nsdId, Stim Names
+# what names of ids are made of: image_path, nsdId, Stim Names
 IDS = re.compile(
     r"axis1|((u?uid|id|idx|ind(ex|ices)|key|name|path|url|number|num|row|item|sample|image|img|pic"
     r"|picture|photo|file|stim(ulus|uli)?|cond(ition)?|coco|nsd)s?)+"

@@ -1,5 +1,5 @@
-"""Parquet tables, read in a process of their own: pyarrow ends the one that reads a broken footer,
-and has no limit of memory.
+"""Parquet tables, read in a process of their own: pyarrow crashes on a broken footer, and has no
+limit of memory.
 """
 
 from __future__ import annotations
@@ -21,12 +21,10 @@ Check = Callable[[str, pa.DataType], None]
 def read_parquet(
     file: UserFile, *, check: Check, columns: list[str] | None = None, index: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a table in batches, texts as they are. columns: those that are read, all if
-    None. index: whether pandas' own names of rows are among these, as INDEX and their name.
-
-    check: raises for a column of a name and type that is not wanted. Raises the file's error for
-    one that is damaged, has too many rows or columns or two of one name, lacks a column, or takes
-    more memory or time than it may.
+    """Yield the rows of a table in batches. columns: those that are read, all if None. index:
+    whether pandas' index is among these, as INDEX and its name. check: raises for a column that is
+    not wanted. Raise the file's error for a damaged one, too many rows or columns, two of one name,
+    and a missing one.
     """
     parts = file.confined(read_batches, columns, index)
     schema = next(parts)
@@ -39,9 +37,7 @@ def read_parquet(
 def read_batches(
     file: UserFile, columns: list[str] | None, index: bool
 ) -> Iterator[pa.Schema | pa.Buffer]:
-    """Yield the schema of the columns that are read, then their rows as Arrow writes them; in a
-    process of its own.
-    """
+    """Yield the schema of the columns that are read, then their rows as Arrow writes them."""
     with file.open() as opened, file.decoding(), pq.ParquetFile(opened) as table:
         file.check_count(table.metadata.num_columns, COLUMNS, "columns")
         file.check_count(table.metadata.num_rows, ROWS, "rows")
@@ -56,7 +52,7 @@ def read_batches(
                 f"{file.path.name} has no column {shown(min(missing))}; rename the one that"
                 " holds it"
             )
-        fields = [  # what a dictionary, if there is one, stands for
+        fields = [  # the values of a dictionary
             field.with_type(field.type.value_type)
             if pa.types.is_dictionary(field.type)
             else pa.field(field.name, field.type)

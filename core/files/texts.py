@@ -52,9 +52,8 @@ def csv_rows(file: UserFile) -> tuple[list[str], list[list[str]]]:
 
 
 def json_lines(file: UserFile) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the object in each line that is not blank, behind the line's number from 1, one line in
-    memory at a time; raises the file's error for a line that is none, has over RECORD bytes, or
-    cannot be read.
+    """Yield the number from 1 and the object of each line that is not blank; raise the file's error
+    for a line that is none, or has over RECORD bytes.
     """
     with file.open() as opened:
         for number in count(1):

@@ -1,5 +1,5 @@
-"""One file of a person's: looked at before it is opened, and read within limits, which are far
-above what real data have, and low enough to keep the machine's memory.
+"""One file of a person's: checked before it is opened, and read within limits far above what real
+data have.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ RECORD = 16 * MB  # bytes of a line of JSON: a document of OpenWebText has 0.1 M
 ROWS = 20_000_000  # of a table
 COLUMNS = 20_000  # of a table: the widest layers have 16,384 dims
 
-_NAME = 80  # characters of a name that stands in a file
+_NAME = 80  # characters of a name in a file
 _LONGEST = 200  # characters of what a library says of a file
 
 
@@ -47,11 +47,9 @@ def room() -> int:
 
 @dataclass(frozen=True)
 class UserFile:
-    """A regular file, and what it should hold.
-
-    expected: what that is, for messages. raising: what all its faults are raised as. most: its
-    bytes. Making one raises if there is no such file, or one that is no regular file (reading a
-    pipe or a device would not end) or too large; nothing is opened for that.
+    """A regular file, and what it should hold, for messages. raising: what all its faults are
+    raised as. most: its bytes. Making one raises for a missing or too large file, a folder, a pipe
+    or a device.
     """
 
     path: Path
@@ -97,7 +95,7 @@ class UserFile:
                 raise self.unreadable(error) from error
 
     def text(self) -> str:
-        """Return the file as text without a byte order mark; raises for what is not UTF-8, and for
+        """Return the file as text without a byte order mark; raise for what is not UTF-8, and for
         NUL characters.
         """
         return decode(self.read(), self.path.name, self.raising)
@@ -117,7 +115,7 @@ class UserFile:
 
     @contextmanager
     def decoding(self) -> Iterator[None]:
-        """Turn whatever a decoder raises on foreign bytes into a sentence: they raise anything."""
+        """Turn any error of a decoder into a sentence."""
         try:
             yield
         except PlatoscopeError:
@@ -135,8 +133,8 @@ class UserFile:
             ) from error
 
     def confined(self, read: Callable[..., Iterator[R]], *given: object) -> Iterator[R]:
-        """Yield what `read` yields of this file and what is given, in a process of its own, within
-        the memory and time that a file may take; how that ends is a sentence.
+        """Yield what `read` yields of this file, in a process of its own, within the memory and
+        time that a file may take.
         """
         most = max(room(), 2 * SMALL)  # the threads of libraries alone take some of it
         reading = stream(read, self, *given, memory=most, seconds=SECONDS)
@@ -167,10 +165,7 @@ class UserFile:
 
 
 def decode(data: bytes, name: str, raising: type[PlatoscopeError]) -> str:
-    """Return text without a byte order mark; raises for what is not UTF-8, and for NUL characters.
-
-    name: what a message calls the file.
-    """
+    """Return text without a byte order mark; raise for what is not UTF-8, and for a NUL."""
     try:  # the utf-8-sig codec would count bytes from behind the mark
         text = data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -189,13 +184,11 @@ def decode(data: bytes, name: str, raising: type[PlatoscopeError]) -> str:
 
 
 def shown(name: str) -> str:
-    """Return a name that stands in a file as it may stand in a sentence: quoted, on one line, and
-    no longer than that.
-    """
+    """Return a name from a file as it may be in a sentence: quoted, on one line, not too long."""
     return repr(name) if len(name) <= _NAME else f"{name[:_NAME]!r} …"
 
 
 def said(error: Exception) -> str:
-    """Return the first line of what a library says of a file, as far as it can be shown."""
+    """Return the first line of what a library says of a file, without control characters."""
     line = (str(error).strip().splitlines() or [type(error).__name__])[0][:_LONGEST]
     return "".join(char if char.isprintable() else " " for char in line)

@@ -1,6 +1,4 @@
-"""Fetching files of the hub, or finding them in its cache; what goes wrong is a sentence. Timeouts
-and retries are those of its library: HF_HUB_DOWNLOAD_TIMEOUT, HF_HUB_ETAG_TIMEOUT.
-"""
+"""Fetching files of the hub, or finding them in its cache; what goes wrong is a sentence."""
 
 from __future__ import annotations
 
@@ -79,7 +77,7 @@ OFFLINE: Mapping[type[BaseException], str] = {
 
 @cache
 def _limit_requests() -> None:
-    """Let no request wait for ever: the library asks the hub's API without a timeout."""
+    """Give each request a timeout: the library asks the hub's API without one."""
 
     def limit(request: httpx2.Request) -> None:
         limits = request.extensions.get("timeout", {})
@@ -114,7 +112,7 @@ def asking(wanted: Repository, *, downloading: bool = False) -> Iterator[None]:
 
 def fetch_snapshot(wanted: Repository, patterns: Sequence[str]) -> Path:
     """Return the folder of a repository's files that match any of the patterns, named by its
-    commit; raises as `asking`.
+    commit; raise as `asking`.
     """
     with asking(wanted, downloading=True):
         folder = snapshot_download(
@@ -127,9 +125,7 @@ def fetch_snapshot(wanted: Repository, patterns: Sequence[str]) -> Path:
 
 
 def fetch_file(wanted: Repository, name: str) -> Path:
-    """Return the path of a file of a repository in the cache, in a folder named by its commit;
-    raises as `asking`.
-    """
+    """Return the path of a file, in a folder named by its commit; raise as `asking`."""
     with asking(wanted, downloading=True):
         return Path(
             hf_hub_download(wanted.id, name, repo_type=wanted.kind, revision=wanted.revision)
@@ -137,8 +133,8 @@ def fetch_file(wanted: Repository, name: str) -> Path:
 
 
 def commit_of(wanted: Repository) -> str | None:
-    """Return the commit that a repository's revision stands for now, or did when it was fetched;
-    None if neither the hub nor its cache says. To be called within `asking`.
+    """Return the commit of a repository's revision now, or when it was fetched; None if neither the
+    hub nor its cache says. To be called within `asking`.
     """
     kind, revision = wanted.kind, wanted.revision
     try:
@@ -160,8 +156,7 @@ def explain(
     error: BaseException, wanted: Repository, *, downloading: bool = False
 ) -> PlatoscopeError | None:
     """Return what an error means and what to do; None for an error that is not the hub's.
-
-    downloading: whether nothing but the hub's library was at work, so that any error is the hub's.
+    downloading: whether only the hub's library was at work, so that any error is the hub's.
     """
     refused = EncoderError if wanted.kind == "model" else StimuliError
     each: BaseException | None = error

@@ -15,10 +15,8 @@ LONGEST = 200  # characters: an id has 96 at most, next to a revision
 
 @dataclass(frozen=True)
 class Repository:
-    """A repository of the hub.
-
-    id: owner/name. what: the name that sentences use. instead: the way that needs no hub. revision:
-    a commit, tag or branch; the newest commit if None.
+    """A repository of the hub. id: owner/name. what: the name that sentences use. instead: the way
+    without the hub. revision: the newest commit if None.
     """
 
     id: str
@@ -33,5 +31,4 @@ class Repository:
 
     @property
     def cache(self) -> Path:
-        """Return the folder of the hub's cache that holds the repository."""
         return Path(constants.HF_HUB_CACHE) / "--".join([f"{self.kind}s", *self.id.split("/")])

@@ -11,11 +11,8 @@ from types import ModuleType
 
 @cache
 def load_umap() -> ModuleType:
-    """Import UMAP, and have all that it compiles kept: the first layout of each process would take
-    ten seconds otherwise, not a tenth of one.
-
-    Numba keeps it where NUMBA_CACHE_DIR says, else next to the libraries or in the user's cache;
-    if none of them can be written, each process compiles again.
+    """Import UMAP, and have all that it compiles kept on the disk: the first layout of each process
+    would take ten seconds otherwise. If no folder can be written, each process compiles again.
     """
     umap = import_module("umap")  # seconds that no other analysis must pay
     from numba import core as numba_core

@@ -1,6 +1,4 @@
-"""Work in a process of its own that may take so much memory and no more: what a library without
-limits does with a foreign file then ends that process alone.
-"""
+"""Work in a process with limited memory, for libraries without limits and foreign files."""
 
 from __future__ import annotations
 
@@ -41,11 +39,8 @@ def stream(
     work: Callable[..., Iterator[R]], *given: object, memory: int, seconds: float | None = None
 ) -> Generator[R]:
     """Yield what `work` yields of what is given, in a process of its own, which ends with the
-    generator.
-
-    memory: bytes that it may take beyond those of its libraries; limited on Linux alone. seconds:
-    that each item may take, None for as many as it needs. Raises what `work` raises, MemoryError if
-    it took more memory or crashed, and TimeoutError if an item took longer.
+    generator. memory: bytes beyond those of its libraries (on Linux). seconds: for each item. Raise
+    what `work` raises, MemoryError if it took more memory or crashed, and TimeoutError.
     """
     here, there = Pipe()
     with subprocess.Popen(

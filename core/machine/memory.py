@@ -41,8 +41,8 @@ def size_text(size: float | None) -> str:
 
 
 def free_memory() -> int:
-    """Return how many bytes this process can still take: what the machine has free, or less if the
-    process (`ulimit -v`) or its container has a limit.
+    """Return how many bytes this process can still take, within the machine, its container and
+    `ulimit -v`.
     """
     free = min([int(psutil.virtual_memory().available), *_free_in_groups()])
     if not hasattr(psutil, "RLIMIT_AS"):  # not on Linux
@@ -53,8 +53,8 @@ def free_memory() -> int:
 
 
 def _free_in_groups() -> list[int]:
-    """Return how many bytes are free in each control group around this process that has a limit: a
-    container's, say. What files keep in memory counts as free: the kernel drops it first.
+    """Return how many bytes are free in each control group around this process that has a limit;
+    the cache of files counts as free.
     """
 
     def lines(path: Path) -> list[str]:
@@ -75,9 +75,8 @@ def _free_in_groups() -> list[int]:
 
 
 def check_memory(needed: int, what: str, advice: str) -> None:
-    """Refuse work that takes more bytes than are free; raises DeviceError.
-
-    what: the work, as the subject of a sentence in the plural. advice: what to do instead.
+    """Raise DeviceError for work that takes more bytes than are free. what: the work, in the
+    plural.
     """
     free = free_memory()
     if needed > free:
@@ -90,7 +89,7 @@ def check_memory(needed: int, what: str, advice: str) -> None:
 @contextmanager
 def bounded(device: object) -> Iterator[None]:
     """Let what computes on the CPU take most of the memory that is free, so that too much is an
-    error and not the end of this process or another; on Linux alone.
+    error and not a kill; on Linux alone.
     """
     if not hasattr(psutil, "RLIMIT_AS") or str(device) != "cpu":
         yield
@@ -107,9 +106,7 @@ def bounded(device: object) -> Iterator[None]:
 
 
 def is_out_of_memory(error: BaseException | None) -> bool:
-    """Return whether this machine or its GPU had too little memory, whichever library says so, and
-    whatever another one made of it. This project's own errors mean what they say.
-    """
+    """Return whether an error of any library means too little memory."""
     if error is None or isinstance(error, PlatoscopeError):
         return False
     named = getattr(error, "filename", None)  # may be called anything

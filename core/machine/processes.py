@@ -1,7 +1,4 @@
-"""The cores of this machine, processes that share them, and how a process ends.
-
-Threads would wait for one another: much of the work of a small model is Python's own.
-"""
+"""The cores of this machine, processes that share them, and how a process ends."""
 
 from __future__ import annotations
 
@@ -52,16 +49,14 @@ def count_cores() -> int:
 
 
 def count_threads() -> int:
-    """Return how many threads this process may compute with: one for each of its cores, or its
-    share of those that it has in common with others.
-    """
+    """Return how many threads this process may compute with: one per core, or as SHARE says."""
     share = os.environ.get(SHARE, "")
     return max(1, min(count_cores(), int(share))) if share.isdecimal() else count_cores()
 
 
 def count_processes(items: int, device: object = "cpu") -> int:
-    """Return how many processes pay for so many items: a thread each; one for few items, and on a
-    device that they would have to share.
+    """Return how many processes pay for so many items; one on a device that they would have to
+    share.
     """
     shared = str(device) != "cpu"
     return 1 if shared else max(1, min(count_threads(), MOST, items // _STARTED))
@@ -75,12 +70,10 @@ def spread(
     threads: int | None = None,
     light: bool = False,
 ) -> Iterator[tuple[int, R]]:
-    """Yield what `work` makes of each item, with the item's place, as they are done.
-
-    One process is this one, and takes the items in order. Several are new ones, to each of which
-    `work` goes once, so that it may keep what its items have in common. threads: of each process,
-    its share of the cores if None. light: `work` computes little, so that its processes need no
-    torch. The first error ends all; raise DeviceError if a process was killed.
+    """Yield the place of each item and what `work` makes of it, as they are done. One process is
+    this one, and takes the items in order. threads: of each process, its share of the cores if
+    None. light: processes need no torch. The first error ends all; raise DeviceError if a process
+    was killed.
     """
     if processes == 1:
         yield from ((place, work(item)) for place, item in enumerate(items))

@@ -104,7 +104,7 @@ def check_addition(addition: Addition) -> None:
 
 
 def open_addition(addition: Addition) -> FolderDataset | HubDataset:
-    """Open what is to be added, reading all of it; raises InputError, OfflineError."""
+    """Open what is to be added, reading all of it; raise InputError, OfflineError."""
     check_addition(addition)
     if addition.hub:
         # each source brings libraries of its own

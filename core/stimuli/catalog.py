@@ -1,7 +1,5 @@
-"""Opens a dataset again from its card, and makes sure that it is the same one.
-
-Some stimuli of another dataset are a dataset of their own, so that what was measured of these alone
-is compared with models over them.
+"""Opens a dataset again from its card, and checks that it is the same one; a subset of a dataset is
+a dataset of its own.
 """
 
 from __future__ import annotations
@@ -70,15 +68,12 @@ class SubsetDataset:
         return None if reality is None else reality[self.rows]
 
     def image(self, index: int) -> Image.Image:
-        """Return a stimulus's image; see `core.stimuli.dataset.Dataset`."""
         return self.whole.image(self.rows[index])
 
 
 def open_dataset(card: DatasetCard) -> Dataset:
-    """Open the dataset that a card describes.
-
-    Raises UnknownNameError for a kind of source that does not exist, and StimuliError if the
-    captions, factors or images are no longer those of the card's revision.
+    """Open the dataset that a card describes; raise UnknownNameError for an unknown kind of source,
+    and StimuliError if its captions, factors or images have changed.
     """
     if chosen := card.source.get(SUBSET):
         rest = {key: value for key, value in card.source.items() if key != SUBSET}

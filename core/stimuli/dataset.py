@@ -1,6 +1,4 @@
-"""What a dataset is: an ordered, immutable list of stimuli with an id and a revision. Cave, folder
-and hub all give one.
-"""
+"""What a dataset is: an ordered, immutable list of stimuli with an id and a revision."""
 
 from __future__ import annotations
 
@@ -24,13 +22,9 @@ _EMBEDDED = "cave"  # the demo would put its own stimuli in the place of others 
 
 @dataclass(frozen=True)
 class DatasetCard:
-    """What is known of a dataset without its stimuli.
-
-    name: id in the store (letters, digits, `.`, `_`, `-`). title: for people. revision: digest of
-    ids, captions, factors and images. source: the choices that open it again, `{"kind": "cave" |
-    "folder" | "hub", …}`, and of some stimuli of another dataset `subset`, see
-    `core.stimuli.catalog`. levels: the caption levels, the default one first; none of a dataset of
-    images or ids alone. size: number of stimuli. has_images: False for one of texts or ids alone.
+    """What is known of a dataset without its stimuli. revision: digest of ids, captions, factors
+    and images. source: the choices that open it again, `{"kind": "cave" | "folder" | "hub", …}`,
+    and of a subset `subset`. levels: the caption levels, the default first.
     """
 
     name: str
@@ -48,14 +42,13 @@ class DatasetCard:
 
     @property
     def holds(self) -> str:
-        """Return what the stimuli are: image–caption pairs, images, texts, or ids alone."""
         if self.levels:
             return "image–caption pairs" if self.has_images else "texts"
         return "images" if self.has_images else "ids"
 
     @property
     def items(self) -> str:
-        """Return what a sentence calls several stimuli: images, or items if they are none."""
+        """Return what a sentence calls several stimuli."""
         return "images" if self.has_images else "items"
 
 
@@ -74,8 +67,8 @@ class Dataset(Protocol):
 
     @property
     def captions(self) -> pd.DataFrame:
-        """Rows `index` (0 … n − 1), `level`, `text`; every stimulus has the default level, where
-        there are levels; sorted by index, then level order.
+        """Rows `index` (0 … n − 1), `level`, `text`, sorted by index, then level; every stimulus
+        has the default level.
         """
 
     @property
@@ -83,13 +76,13 @@ class Dataset(Protocol):
         """The factors as vectors, None if they are not all known."""
 
     def image(self, index: int) -> Image.Image:
-        """Return a stimulus's image, RGB, upright, at full size; raises StimuliError where the file
-        is broken, and for a dataset of texts alone.
+        """Return a stimulus's image, RGB, upright, at full size; raise StimuliError for a broken
+        file, and without images.
         """
 
 
 def check_captions(card: DatasetCard) -> None:
-    """Raise NotApplicableError for a dataset without captions, where these are to be read."""
+    """Raise NotApplicableError for a dataset without captions."""
     if not card.levels:
         raise NotApplicableError(
             f"dataset {card.name!r} has {card.holds} and no captions, which this needs; add the"
@@ -98,7 +91,7 @@ def check_captions(card: DatasetCard) -> None:
 
 
 def check_images(card: DatasetCard) -> None:
-    """Raise NotApplicableError for a dataset without images, where these are to be read."""
+    """Raise NotApplicableError for a dataset without images."""
     if not card.has_images:
         raise NotApplicableError(
             f"dataset {card.name!r} has {card.holds} and no images, which this needs; add the"
@@ -117,10 +110,8 @@ def check_melodies(card: DatasetCard) -> World:
 
 
 def check_name(name: str) -> str:
-    """Return the name of a dataset from elsewhere if it can stand as a file name: 1 to 100 letters,
-    digits, `.`, `_` and `-`.
-
-    Raises StimuliError for any other, and for names that are taken.
+    """Return a name that can be that of a dataset, and of a file; raise StimuliError for any other,
+    and for names that are taken.
     """
     if not _NAME.fullmatch(name):
         raise StimuliError(

@@ -41,9 +41,7 @@ TOLD = 1000  # rows, which take about a second
 
 @dataclass(frozen=True)
 class Images:
-    """The images of a folder. link: whether they may lie elsewhere, by an absolute path or a
-    symbolic link. home: the folder of their table.
-    """
+    """The images of a folder. link: whether they may lie outside. home: of their table."""
 
     folder: Path
     link: bool = False
@@ -51,8 +49,7 @@ class Images:
 
     def find(self, name: str) -> Path:
         """Return the path of an image: in the folder, its `images` or next to its table, else in
-        the only subfolder that has it. Raise StimuliError if it is missing, if several files may be
-        meant, or if it lies outside the folder.
+        the only subfolder that has it; raise StimuliError.
         """
         outside = StimuliError(
             f"image {name} leads out of the folder; --link reads it where it is, or copy it into"
@@ -97,7 +94,7 @@ def image_name(value: object) -> str:
 @dataclass(frozen=True)
 class Choices:
     """What is read of a folder; see `core.stimuli.addition.Addition`. table: relative to the
-    folder, found if it is "". ids_only: the table without captions.
+    folder.
     """
 
     table: str | Path = ""
@@ -115,9 +112,7 @@ class Choices:
 
 @dataclass(frozen=True)
 class Content:
-    """What a folder holds, images unread. table: its name, "" if there is none. alone: whether
-    there are no captions.
-    """
+    """What a folder holds, images unread. alone: whether there are no captions."""
 
     table: Table
     name: str
@@ -134,9 +129,8 @@ class Content:
 
 @dataclass(frozen=True, eq=False)
 class FolderDataset:
-    """Stimuli of a folder in the table's order of first appearance.
-
-    skipped: what was left out and why (only with skip_broken). notes: what is odd but allowed.
+    """Stimuli of a folder in the table's order of first appearance. skipped: what was left out and
+    why. notes: what is odd but allowed.
     """
 
     reality: ClassVar[None] = None  # its factors are not all known
@@ -152,10 +146,9 @@ class FolderDataset:
     def open(
         cls, folder: Path, *, name: str, skip_broken: bool = False, **choices: Any
     ) -> FolderDataset:
-        """Open a folder, checking every row and decoding every image once.
-
-        choices: as of `Choices`. Raise StimuliError with all problems together, unless
-        `skip_broken`, and if nothing is left.
+        """Open a folder, checking every row and decoding every image once. choices: as of
+        `Choices`. Raise StimuliError with all problems together, unless `skip_broken`, and if
+        nothing is left.
         """
         check_name(name)
         chosen = Choices(**choices)
@@ -193,8 +186,8 @@ class FolderDataset:
         return cls(card, whole.stimuli, whole.captions, tuple(map(str, problems)), notes, kept)
 
     def image(self, index: int) -> Image.Image:
-        """Return a stimulus's image; raise StimuliError if its file is gone or has changed, and
-        if there are only texts.
+        """Return a stimulus's image; raise StimuliError if its file is gone or has changed, or
+        there is none.
         """
         check_images(self.card)
         if not 0 <= index < len(self._files):
@@ -256,11 +249,9 @@ def _list_images(folder: Path, chosen: Choices) -> Table:
 def read_rows(
     table: Table, chosen: Choices, *, alone: bool = False
 ) -> tuple[list[Row], list[Problem]]:
-    """Return the rows that name an image, each with its level, and the problems of the others.
-
-    A cell with a list of captions gives a row for each. Of texts alone the column `image` or `id`
-    says which captions belong together; without them each row is a stimulus, named by its place
-    from 0. Raise StimuliError if levels lack such a column.
+    """Return the rows that name a stimulus, each with its level, and the problems of the others. A
+    cell with a list of captions gives a row for each. Without a column of ids each row of texts
+    alone is a stimulus, named by its place from 0; raise StimuliError if there are levels then.
     """
     key, has_levels = _key(table, chosen), LEVEL in table.columns and not alone
     if has_levels and not key:
@@ -306,7 +297,7 @@ def _factor(value: Any) -> Any:
 
 
 def _told(rows: Sequence[Row]) -> Iterator[Row]:
-    """Pass rows on, and tell how many there were, every TOLD rows."""
+    """Pass rows on, and report how many there were."""
     for done, row in enumerate(rows, start=1):
         yield row
         if done % TOLD == 0:

@@ -1,8 +1,6 @@
 """A dataset from the Hugging Face hub by id, or from a local folder of data files in the same form.
-
-Data files only are read: `datasets` runs no code of a repository, an image that is only an address
-is not fetched, and one that is a file is read if it is the data set's own. `datasets` has no limits
-of its own: it reads in a process that may take no more memory than one file may.
+`datasets` runs no code of a repository; it reads in a process of limited memory, and images alone
+that the data set itself holds.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from core.stimuli.table import missing_column, role_of
 if TYPE_CHECKING:  # a second, only for those who use the hub
     import datasets
 
-# Ids that stand for a repository and its choices. wit_1024: the 1,024 pairs of
+# Ids in place of a repository and its choices. wit_1024: the 1,024 pairs of
 # Wikipedia images and texts that Huh et al. (2024) measured on; its texts are lists, whose first
 # one, level 0, is theirs. flickr30k: 31,783 photographs with five captions each, levels 0 to 4;
 # `--split test[:5000]` takes the first 5,000.
@@ -50,9 +48,8 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, eq=False)
 class HubDataset:
-    """Stimuli of one split in its order; ids are the row numbers from 0.
-
-    skipped: what was left out and why (only with skip_broken). notes: what is odd but allowed.
+    """Stimuli of one split in its order; ids are the row numbers from 0. skipped: what was left out
+    and why. notes: what is odd but allowed.
     """
 
     reality: ClassVar[None] = None  # its factors are not all known
@@ -113,9 +110,7 @@ class HubDataset:
         return cls(card, whole.stimuli, whole.captions, broken, whole.notes, chosen, folders)
 
     def image(self, index: int) -> Image.Image:
-        """Return a stimulus's image; raises StimuliError if there is no such stimulus, or there are
-        only texts.
-        """
+        """Return a stimulus's image; raise StimuliError if there is none."""
         check_images(self.card)
         if self._table is None or not 0 <= index < self.card.size:
             raise StimuliError(
@@ -127,8 +122,8 @@ class HubDataset:
 
 
 def check_id(hub_id: str) -> None:
-    """Raise StimuliError for what is neither a preset nor `owner/name` on the hub: a local folder,
-    or one word, by which `datasets` may mean the files where a command runs.
+    """Raise StimuliError for what is neither a preset nor `owner/name` on the hub: `datasets` may
+    read one word as the name of a local file.
     """
     if os.path.isdir(hub_id) or not (hub_id in PRESETS or _ID.fullmatch(hub_id)):
         raise StimuliError(
@@ -138,9 +133,7 @@ def check_id(hub_id: str) -> None:
 
 
 def source_of(hub_id: str, values: Mapping[str, str | None], skip_broken: bool) -> Source:
-    """Return every choice that opens the data set again: those given, else the preset's. What is
-    None then is found in the data set: see `completed`.
-    """
+    """Return the choices that open the data set again: those given, else the preset's."""
     local = Path(hub_id).is_dir()
     if local and values["revision"] is not None:
         raise StimuliError(
@@ -154,8 +147,8 @@ def source_of(hub_id: str, values: Mapping[str, str | None], skip_broken: bool) 
 
 
 def completed(source: Source, columns: Sequence[str]) -> Source:
-    """Return a source with the columns of a data set that hold its images and its texts: those of
-    DEFAULTS, else those of another usual name; raises StimuliError if there is none.
+    """Return a source with the columns of images and texts: those of DEFAULTS, else those of
+    another usual name; raise StimuliError if there is none.
     """
     chosen = dict(source)
     for role, name in (("image", "image_column"), ("caption", "text_column")):
@@ -172,7 +165,6 @@ def completed(source: Source, columns: Sequence[str]) -> Source:
 
 
 def repository(source: Mapping[str, Any]) -> Repository | None:
-    """Return the hub's repository of a source, None for a local folder."""
     import datasets
 
     hub_id, revision = source["hub_id"], source["revision"]
@@ -184,9 +176,7 @@ def repository(source: Mapping[str, Any]) -> Repository | None:
 
 
 def _confined(work: Callable[..., R], source: Source) -> R:
-    """Let another process read: a line of JSON or a member of an archive is read whole, however
-    long it is.
-    """
+    """Let another process read, within the memory that one file may take."""
     most, hub_id = room(), source["hub_id"]
     try:
         return confine(work, source, memory=most)
@@ -198,8 +188,8 @@ def _confined(work: Callable[..., R], source: Source) -> R:
 
 
 def _read_split(source: Source) -> tuple[datasets.Dataset, Source]:
-    """Fetch the files and write their rows into the cache, where the split that is returned finds
-    them; the source is that of the commit that they were read at.
+    """Fetch the files and write their rows into the cache; return the split, and the source at the
+    commit that was read.
     """
     import datasets
 
@@ -221,7 +211,7 @@ def _usual_split(splits: Collection[str]) -> str:
 
 @contextmanager
 def _explained(source: Source) -> Iterator[None]:
-    """Turn what the libraries raise into a sentence: ValueError, FileNotFoundError, pyarrow's …"""
+    """Turn what the libraries raise into a sentence."""
     from core.hub.fetch import asking
 
     wanted = repository(source)
@@ -298,8 +288,8 @@ def gather_rows(
 
 
 def image_bytes(value: Mapping[str, Any] | None, name: str, folders: Sequence[Path]) -> bytes:
-    """Return an image that the data set holds, as bytes or as a file below one of its folders;
-    raises StimuliError for any other.
+    """Return an image that the data set holds, as bytes or as a file in one of its folders; raise
+    StimuliError for any other.
     """
     if value and value["bytes"] is not None:
         data: bytes = value["bytes"]

@@ -1,8 +1,5 @@
-"""Images from anywhere, made safe: bounded, first frame, upright, RGB, transparent parts on white.
-
-Only plain raster formats are opened (none that would start another program), the number of pixels
-is known before anything is decoded, and whatever a decoder raises on foreign bytes becomes a
-StimuliError.
+"""Images from anywhere, made safe: plain raster formats, no more pixels than MAX_PIXELS, first
+frame, upright, RGB, transparent parts on white. Whatever a decoder raises becomes a StimuliError.
 """
 
 from __future__ import annotations
@@ -98,19 +95,7 @@ class Stored(NamedTuple):
 
 
 def read_image(path: Path) -> bytes:
-    return _file(path).read()
-
-
-def read_size(path: Path, name: str) -> tuple[int, int]:
-    """Return width and height by the beginning of a file; raise StimuliError for what is no image,
-    is empty or has over MAX_PIXELS.
-    """
-    with _file(path).open() as file:
-        return _open(file, name).size
-
-
-def _file(path: Path) -> UserFile:
-    return UserFile(path, "an image", StimuliError, most=IMAGE)
+    return UserFile(path, "an image", StimuliError, most=IMAGE).read()
 
 
 def _open(file: BinaryIO, name: str) -> Image.Image:
@@ -174,8 +159,8 @@ def _broken(name: str, error: Exception) -> str:
 
 
 class Member(NamedTuple):
-    """A file in a tar. key: its name without the ending, which those that belong together share.
-    suffix: the ending, in small letters. data: what it holds, where that was asked for.
+    """A file in a tar. key: its name without the ending, which files of one sample share. suffix:
+    the ending, in small letters. data: its content, if that was asked for.
     """
 
     name: str
@@ -186,8 +171,8 @@ class Member(NamedTuple):
 
 
 def list_members(path: Path, *, read: Collection[str], listed: Collection[str]) -> list[Member]:
-    """Return the files of a tar in its order by their endings: those that are read, FIELD bytes of
-    each at most, and those that are only listed. Raises StimuliError for what is no whole tar.
+    """Return the files of a tar by their endings: those that are read, FIELD bytes of each at most,
+    and those that are only listed. Raise StimuliError for what is no whole tar.
     """
     members = []
     archive = UserFile(path, "a whole tar file", StimuliError)

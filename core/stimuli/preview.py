@@ -1,6 +1,5 @@
-"""A look at a folder before it is added: its first stimuli, and what is wrong, row by row.
-
-Every row is read, then the images until the time is up; `FolderDataset.open` reads everything.
+"""A look at a folder before it is added: its first stimuli, and what is wrong, row by row. Every
+row is read, then the images until the time is up.
 """
 
 from __future__ import annotations
@@ -24,9 +23,7 @@ REPORTED = 20  # images from one report of progress to the next
 
 @dataclass(frozen=True)
 class Sample:
-    """A stimulus as it would be added: its id, a small image, None of texts alone, and its captions
-    by level.
-    """
+    """A stimulus as it would be added; image: None of texts alone. captions: level and text."""
 
     stimulus: str
     image: Image.Image | None
@@ -35,9 +32,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a preview looks at: seconds for the images, first images that are decoded however
-    long they take, samples.
-    """
+    """seconds: for the images. images: first ones that are decoded in any case."""
 
     seconds: float = 15.0
     images: int = 40
@@ -46,10 +41,8 @@ class Limits:
 
 @dataclass(frozen=True)
 class Preview:
-    """What was seen of a folder.
-
-    rows, images: how many rows there are, and how many images they name. unread: how many of these
-    were not opened. levels, factors: their names. notes: what is odd but allowed.
+    """What was seen of a folder. unread: how many of the images were not opened. notes: what is odd
+    but allowed.
     """
 
     samples: tuple[Sample, ...]
@@ -68,8 +61,8 @@ LIMITS = Limits()
 def preview_folder(
     folder: Path, *, limits: Limits = LIMITS, report: Progress | None = None, **choices: Any
 ) -> Preview:
-    """Look at a folder of images with captions, or at one of the two; choices: as of
-    `FolderDataset.open`. Raise StimuliError if there is nothing that can be read.
+    """Look at a folder; choices: as of `FolderDataset.open`. Raise StimuliError if there is nothing
+    that can be read.
     """
     chosen = Choices(**choices)
     content = read_content(folder, chosen)
@@ -108,7 +101,6 @@ def _in_time(rows: Sequence[Row], limits: Limits, report: Progress | None) -> It
 
 
 def _sample(whole: Captioned, name: str, data: bytes | None) -> Sample:
-    """Make a sample of a stimulus that is whole; data: its image, None of texts alone."""
     (index,) = whole.stimuli.index[whole.stimuli["stimulus"] == name]
     levels = whole.captions[whole.captions["index"] == index]
     image = None

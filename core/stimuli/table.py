@@ -1,7 +1,5 @@
-"""Caption tables as files: CSV, JSON, JSON lines or Parquet, read as rows of plain values.
-
-In CSV every value is text exactly as written ("NA", "null" and "007" are captions like any other).
-Columns with another usual name (`file_name`, `text`) are found, and named in a note.
+"""Caption tables as files: CSV, JSON, JSON lines or Parquet, as rows of plain values. In CSV every
+value is text exactly as written. Columns with another usual name (`file_name`, `text`) are found.
 """
 
 from __future__ import annotations
@@ -59,10 +57,8 @@ Records = tuple[list[str], list[dict[str, Any]]]
 
 @dataclass(frozen=True)
 class Table:
-    """Rows as found; a value that a row lacks is None. Row 1 is the first after a header.
-
-    columns: image, caption and level by these names, whatever the file calls them. notes: which
-    these are.
+    """Rows as found; a value that a row lacks is None. columns: image, caption and level by these
+    names. notes: what the file calls these.
     """
 
     path: Path
@@ -72,12 +68,11 @@ class Table:
 
     @property
     def id_column(self) -> str | None:
-        """Return the column that says which texts belong together if there are no images."""
+        """Return the column that groups texts if there are no images."""
         return next((name for name in ID_COLUMNS if name in self.columns), None)
 
     @property
     def factor_columns(self) -> tuple[str, ...]:
-        """Return every column of values that is no image, caption or level."""
         return tuple(name for name in self.columns if name not in (*COLUMNS, LEVEL))
 
 
@@ -124,8 +119,8 @@ def list_tables(folder: Path, *, texts_only: bool = False) -> list[Path]:
 
 
 def walk(folder: Path, *, link: bool = False) -> Iterator[str]:
-    """Yield the path of each file below a folder, relative to it, hidden ones left out; link:
-    whether links to folders are followed.
+    """Yield the path of each file below a folder, relative to it, but hidden ones; link: whether
+    links to folders are followed.
     """
     been = set()
     for place, folders, files in os.walk(folder, followlinks=link):
@@ -203,9 +198,7 @@ def _arranged(
     wanted: Sequence[str],
     named: Mapping[str, str],
 ) -> Table:
-    """Return rows with their columns by our names; columns of lists hold captions or are left
-    out.
-    """
+    """Return rows with their columns by our names; columns of lists are left out."""
     roles = _find_roles(path.name, columns, wanted, named)
     others = [name for name in columns if name not in roles.values()]
     _check_columns(path.name, columns, others, roles)
@@ -254,7 +247,7 @@ def role_of(columns: Sequence[str], role: str) -> str | None:
 
 
 def missing_column(where: str, wanted: str, columns: Sequence[str], role: str = "") -> StimuliError:
-    """Return the error for a column that is not there: what was found, and the nearest names."""
+    """Return the error for a column that is not there, with the nearest names."""
     usual = role_of(columns, role) if role else None
     near = get_close_matches(wanted, columns, n=3) or ([usual] if usual else [])
     present = ", ".join(map(shown, columns[:_SHOWN])) or "no columns"

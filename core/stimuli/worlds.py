@@ -1,7 +1,5 @@
-"""Worlds: what a dataset may offer besides its stimuli.
-
-A world knows the event behind each stimulus and can draw new ones. `DatasetCard.world` is None for
-datasets of real data. A new world is a module with a `WORLD`, and a line of `_MODULES`.
+"""Worlds: what a dataset may offer next to its stimuli. A world knows the event behind each
+stimulus and can draw new ones. A new world is a module with a `WORLD`, and a line of `_MODULES`.
 """
 
 from __future__ import annotations
@@ -30,10 +28,7 @@ Pictures = dict[str, UInt8[np.ndarray, "_ side side 3"]]  # by style
 
 @dataclass(frozen=True)
 class Task:
-    """A question with few answers about an event, or about how it is drawn.
-
-    style: of the pictures that it is asked about.
-    """
+    """A question with few answers about an event, or about how it is drawn in a style."""
 
     name: str
     group: str
@@ -43,8 +38,8 @@ class Task:
 
 @dataclass(frozen=True)
 class Choice:
-    """An exam's item: a text about a test event, and endings, each with the space before it, of
-    which the one at `answer` is right.
+    """An exam's item: a text about a test event, and endings, each with the space before it; the
+    one at `answer` is right.
     """
 
     exam: str
@@ -56,8 +51,8 @@ class Choice:
 
 @dataclass(frozen=True)
 class Judged:
-    """The first caption of a text, whether any event can be so, and why not; the whole text if it
-    begins with no caption.
+    """The first caption of a text (the whole text if it begins with none), whether any event can be
+    so, and why not.
     """
 
     text: str
@@ -69,11 +64,10 @@ class Judged:
 class World(Protocol):
     """A world whose events are known.
 
-    levels: its caption levels, the default first. test_size: how many events its models never met.
+    levels: caption levels, the default first. test_size: events that its models never saw.
     trained_on: how many they saw in pictures, and read of. factors: questions about an event, with
     their answers. colors: the words of each color. nouns: for each kind of thing those that mean it
-    alone, with their article. exams: how many items each has. melody_version: raised when melodies
-    change.
+    alone, with their article. exams: how many items each has.
     """
 
     seed: int
@@ -93,7 +87,7 @@ class World(Protocol):
 
     def sample(self, split: str, count: int) -> list[Event]:
         """Return the first events of a split: "test", or any other name for events that share
-        nothing with the test.
+        nothing with it.
         """
 
     def behind(self, card: DatasetCard, rows: Iterable[int] | None = None) -> list[Event]:
@@ -120,7 +114,7 @@ class World(Protocol):
         """Return what a model of a modality reads that does not depend on the events."""
 
     def told(self, event: Event, text: str) -> float:
-        """Return the share of an event's facts that a text tells, 0 to 1."""
+        """Return the share of an event's facts in a text, 0 to 1."""
 
     def judge(self, text: str) -> Judged:
         """Return whether an event can be so as the first caption of a text says."""

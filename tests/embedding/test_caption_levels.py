@@ -95,15 +95,6 @@ def test_further_levels_are_no_further_models(tmp_path: Path) -> None:
     assert store.model("counted", "counting~5").card.title == "Counting"
 
 
-def test_a_model_of_one_level_is_a_model_whatever_the_level(tmp_path: Path) -> None:
-    embed(tmp_path, CountedDataset(), CountingEncoder(), level="5")
-    embed(tmp_path, CountedDataset(), CountingEncoder(weights="w2", name="other"), level="mean")
-    assert [entry.card.name for entry in Store(tmp_path).models("counted")] == [
-        "counting~5",
-        "other~mean",
-    ]
-
-
 def test_weights_pooling_prompt_and_level_decide(tmp_path: Path) -> None:
     embed(tmp_path, CountedDataset(), CountingEncoder())
     entry = Store(tmp_path).model("counted", "counting")

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +25,7 @@ from store_fakes import contents
 
 from core.cave.world import CaveDataset
 from core.embedding import images as module
-from core.embedding.images import Images, SharedImages, count_workers, load_images
+from core.embedding.images import Images, count_workers, load_images
 from core.embedding.runner import embed, encode_fitting
 from core.embedding.shards import parts_folder
 from core.encoders.catalog import open_encoder, spec_of_folder
@@ -237,32 +237,3 @@ def test_processes_prepare_for_a_gpu_or_as_the_setting_says(
     monkeypatch.setattr(module, "count_cores", lambda: 8)
     monkeypatch.setattr(module, "ROOM", 0)
     assert count_workers(device, count) == expected
-
-
-def noise(count: int) -> list[Image.Image]:
-    rng = np.random.default_rng(0)
-    return [Image.fromarray(rng.integers(0, 256, (60, 50, 3), np.uint8)) for _ in range(count)]
-
-
-def counted(encoder: VisionEncoder, seen: list[Image.Image]) -> VisionEncoder:
-    """Return the encoder so that it notes what its own preprocessing is asked for."""
-
-    class Noting:
-        def __call__(self, image: Image.Image) -> torch.Tensor:
-            seen.append(image)
-            return encoder.prepare(image)
-
-        def __repr__(self) -> str:
-            return repr(encoder.prepare)
-
-    return replace(encoder, prepare=Noting())
-
-
-def test_a_second_encoder_takes_what_the_first_made_ready(encoder: VisionEncoder) -> None:
-    shared, seen = SharedImages(), list[Image.Image]()
-    images = noise(3)
-    plain = encoder.encode(images)
-    for _ in range(2):
-        again = shared.shared_by(counted(encoder, seen)).encode([one.copy() for one in images])
-        assert all(map(np.array_equal, again.layers, plain.layers))
-    assert len(seen) == 3

@@ -18,7 +18,6 @@ from core.embedding.shards import parts_folder
 from core.encoders.encoder import Encoding
 from core.encoders.measured import Content
 from core.errors import (
-    DeviceError,
     FeatureError,
     StimuliError,
     StoreError,
@@ -166,11 +165,6 @@ def test_a_batch_that_does_not_fit_is_halved(tmp_path: Path, largest: int, piece
     np.testing.assert_array_equal(Store(tmp_path).space("counted", "counting", 2), expected)
 
 
-def test_an_item_that_does_not_fit_ends_the_run(tmp_path: Path) -> None:
-    with pytest.raises(DeviceError, match="counting does not fit on cpu even one item at a time"):
-        embed(tmp_path, CountedDataset(), CountingEncoder(largest=0))
-
-
 @dataclass
 class Failing(CountingEncoder):
     """Raises what it is given at its third batch."""
@@ -244,15 +238,6 @@ def test_an_interrupted_run_goes_on_after_its_last_batch(tmp_path: Path) -> None
     assert rest.calls == 4
     np.testing.assert_array_equal(
         Store(tmp_path).space("counted", "counting", 0), vectors(range(20), layer=0)
-    )
-
-
-def test_reality_is_a_model_of_its_own(tmp_path: Path) -> None:
-    path = embed_world(tmp_path, CountedDataset())
-    assert embed_world(tmp_path, CountedDataset()) == path
-    assert Store(tmp_path).model("counted", "reality").card.modality == "world"
-    np.testing.assert_array_equal(
-        Store(tmp_path).space("counted", "reality", 0), vectors(range(20), layer=9)
     )
 
 

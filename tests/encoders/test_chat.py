@@ -80,22 +80,6 @@ def test_the_likeliest_tokens_are_those_of_a_plain_loop(folder: Path) -> None:
     assert chat.answer("Short.", ["red car"], limit=20) == [spelled(chat, likeliest(chat, 20))]
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        {"repetition_penalty": 1.5},
-        {"no_repeat_ngram_size": 1},
-        {"num_beams": 3},
-        {"do_sample": True, "temperature": 2.0, "top_k": 9},
-    ],
-)
-def test_how_a_folder_would_have_answers_found_changes_none(
-    tmp_path: Path, asked: dict[str, object]
-) -> None:
-    chat = opened(configure(make_chat(tmp_path / "tiny-chat"), **asked))
-    assert chat.answer("Short.", ["red car"], limit=20) == [spelled(chat, likeliest(chat, 20))]
-
-
 @pytest.mark.parametrize("several", [False, True])
 def test_an_answer_ends_with_the_token_that_its_folder_names(
     tmp_path: Path, folder: Path, several: bool

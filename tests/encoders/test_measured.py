@@ -25,11 +25,6 @@ def saved(path: Path, array: np.ndarray | None = None, **arrays: np.ndarray) -> 
     return path
 
 
-def written(path: Path, *lines: str) -> Path:
-    path.write_text("\n".join(lines), encoding="utf-8")
-    return path
-
-
 def read(path: Path, stimuli: list[str] = IDS, **way: Any) -> Content:
     return read_content(ImportRequest(f"{path}", "d", "n", "brain", **way), stimuli)
 
@@ -106,19 +101,8 @@ def test_other_shapes_are_no_repeats(tmp_path, arrays, message):
         read(saved(tmp_path / "x.npz", **arrays), **TRIALS)
 
 
-def test_dissimilarities_are_matrices_pairs_or_ratings(tmp_path):
+def test_dissimilarities_are_matrices_or_pairs(tmp_path):
     pairs = MATRIX[np.triu_indices(4, 1)]
-    rated = ["first,second,dissimilarity"] + [
-        f"{IDS[j]},{IDS[i]},{MATRIX[i, j] + extra}"
-        for i in range(4)
-        for j in range(i + 1, 4)
-        for extra in (-0.25, 0.25)
-    ]
-    path = written(tmp_path / "c.csv", *rated)
-    np.testing.assert_allclose(read(path, **ALIKE).layers[0], MATRIX, rtol=1e-6)
-    some = read(path, ["ant", *IDS], subset="some", **ALIKE)
-    np.testing.assert_allclose(some.layers[0], MATRIX, rtol=1e-6)
-    assert some.covers.tolist() == [1, 2, 3, 4]
     assert len(read(saved(tmp_path / "d.npy", np.stack([pairs] * 3)), **ALIKE).layers) == 3
     assert len(read(saved(tmp_path / "e.npy", np.stack([MATRIX] * 2)), **ALIKE).layers) == 2
 
@@ -138,38 +122,6 @@ def test_dissimilarities_are_matrices_pairs_or_ratings(tmp_path):
 def test_what_is_no_dissimilarity_matrix_is_refused(tmp_path, array, message):
     with pytest.raises(FeatureError, match=message):
         read(saved(tmp_path / "x.npy", array), **ALIKE)
-
-
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        (("first,second", "0,1"), "1 rows of first, second; expected rows with the columns first"),
-        (("first,second,dissimilarity",), "0 rows of first, second, dissimilarity"),
-        (
-            ("first,second,dissimilarity", "0,eel,1"),
-            "row 1 of .* has '0', 'eel', '1'; expect",
-        ),
-    ],
-)
-def test_other_tables_are_no_ratings(tmp_path, lines, message):
-    with pytest.raises(FeatureError, match=message):
-        read(written(tmp_path / "x.csv", *lines), **ALIKE)
-
-
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        (
-            ("first,second,dissimilarity", "0,1,2", "0,2,2"),
-            "no rating of 1 of 3 pairs, such as 'bee'",
-        ),
-        (("first,second,dissimilarity", "0,1,2"), "2 stimuli have no row .cat, dog.*--subset"),
-        (("first,second,dissimilarity", "0,1,far"), "has '0', '1', 'far'; expected two"),
-    ],
-)
-def test_ratings_must_be_numbers_of_every_pair(tmp_path, lines, message):
-    with pytest.raises(FeatureError, match=message):
-        read(written(tmp_path / "x.csv", *lines), **ALIKE)
 
 
 def test_trials_are_averaged_and_subjects_stand_side_by_side(tmp_path):

@@ -90,25 +90,12 @@ def test_an_odd_field_is_a_sentence(made, tmp_path, kind, file, fields, said):
     assert "\n" not in str(caught.value)
 
 
-def test_a_deep_description_is_a_sentence(made, tmp_path):
-    path = Path(change(made, tmp_path / "deep", "bert", CONFIG).partition(":")[2]) / "card.json"
-    path.write_text("[" * 100_000)
-    with pytest.raises(EncoderError, match=r"card.json cannot be read \(maximum recursion depth"):
-        open_encoder(spec_of("bert", path.parent), device=CPU)
-
-
 @pytest.mark.parametrize("listed", [b"", b"\x80\x02K\x01Q.", b"\x80\x02]N\x86R."])
 def test_weights_whose_list_is_odd_are_a_sentence(tmp_path, listed):
     with zipfile.ZipFile(tmp_path / "x.pt", "w") as archive:
         archive.writestr("x/data.pkl", listed)
         archive.writestr("x/version", b"3")
     with pytest.raises(EncoderError, match=r"x\.pt (cannot be read|holds pickled objects)"):
-        read_weights(tmp_path / "x.pt")
-
-
-def test_weights_without_names_are_a_sentence(tmp_path):
-    torch.save({1: torch.ones(2)}, tmp_path / "x.pt")
-    with pytest.raises(EncoderError, match=r"holds no state dict; expected tensors by parameter"):
         read_weights(tmp_path / "x.pt")
 
 

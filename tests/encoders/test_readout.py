@@ -84,16 +84,6 @@ def test_bits_are_those_of_a_plain_sum_however_many_tokens_are_coded_together():
         assert bits[row] == pytest.approx(wanted, rel=1e-5)
 
 
-@torch.inference_mode()
-def test_a_text_without_a_token_to_code_has_no_bits():
-    readout = find_readout(make("gpt2"), CPU)
-    scores = read_scores(readout, IDS, MASK)
-    bits = count_bits(scores, [[1, 5], [3]], [[1], []])
-    assert np.isfinite(bits[0])
-    assert np.isnan(bits[1])
-    assert np.isnan(count_bits(scores, [[3]], [[]])).all()
-
-
 def test_blocks_that_do_not_give_the_states_are_not_taken_for_them():
     """Another list of as many modules, met first, must not be mistaken for the blocks."""
     model = make("gpt2")

@@ -98,7 +98,7 @@ def test_mean_of_patch_tokens_beside_a_class_token(tmp_path, pictures):
 
 
 def test_layers_of_two_branches_are_told_apart():
-    with pytest.raises(EncoderError, match=r"has a class token that timm does not give after each"):
+    with pytest.raises(EncoderError, match=r"has no class token that timm gives after each"):
         open_vision("timm:crossvit_9_240@untrained#patches", device=CPU)
     layers = open_vision("timm:crossvit_9_240@untrained", device=CPU).card.layers
     assert layers == tuple(f"branch {one} block {i}" for one in (1, 2) for i in (1, 2, 3))
@@ -106,7 +106,7 @@ def test_layers_of_two_branches_are_told_apart():
 
 def test_patches_of_a_model_without_a_class_token_are_no_choice(tmp_path):
     folder = make_vision(tmp_path / "m", NAME, **VIT, class_token=False, global_pool="avg")
-    with pytest.raises(EncoderError, match=r"m has no class token, so .*; leave #patches out"):
+    with pytest.raises(EncoderError, match=r"m has no class token .*; leave #patches out"):
         open_vision(f"timm:{NAME}@{folder}#patches", device=CPU)
 
 

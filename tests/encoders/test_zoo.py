@@ -181,7 +181,7 @@ BAD = {
     ),
     "another name": (
         lambda folder: (folder / "model.safetensors").rename(folder / "llama.safetensors"),
-        "but llama.safetensors: rename it",
+        "has neither model.safetensors nor",
     ),
     "float8": (lambda folder: change_weights(folder, float8), "integers or float8, .*proj.weight"),
     "int8": (

@@ -65,9 +65,6 @@ CAPTIONS = b'image,caption,mood\na.png,"a red thing, seen",1\na.png,"b\xc3\xa4r"
 LINES = b'{"image": "a.png", "caption": "red", "text": "red"}\n' * 2
 MODELS = b"file,title,family,ImageNet (%)\nm0.npy,Model,ViT,71.5\nm1.npy,Other,ViT,7%\n"
 SCORES = b"model,task,value,unit,chance,n\nm0,t,0.7,accuracy,0.5,9\nm1,t,0.8,accuracy,0.5,9\n"
-RATED = b"first,second,dissimilarity\n" + b"".join(
-    f"{a},{b},{a + b}\n".encode() for a in range(4) for b in range(a)
-)
 TITLES = b'{"datasets": {"cave": "H\\u00f6hle"}, "models": {"cave": {"vit": "A ViT"}}}'
 TABLE = pd.DataFrame(X, columns=list("abc")).assign(image="a.png", caption="one", text="one")
 APART = np.abs(X[:, :1] - X[:, 0])
@@ -106,7 +103,6 @@ KINDS = {
         made(lambda file: np.save(file, APART)),
         content(dissimilarities=True),
     ),
-    "judgments": Kind("x.csv", RATED, content(dissimilarities=True)),
     "safetensors": Kind("x.safetensors", save({"layer": torch.tensor(X)}), content()),
     "pt": Kind("x.pt", TORCH, content()),
     "h5": Kind("x.h5", made(h5), content()),

@@ -11,7 +11,6 @@ import pytest
 from core.errors import DeviceError
 from core.machine import memory
 from core.settings import ROOT
-from core.statistics.nulls import draw_orders
 
 LIMITED = """import resource
 from core.machine.memory import free_memory
@@ -53,13 +52,3 @@ def test_a_limited_process_has_what_its_limit_leaves():
         [sys.executable, "-c", LIMITED], capture_output=True, text=True, cwd=ROOT, check=True
     )
     assert 10**9 < int(said.stdout) < 2 * 10**9  # Python itself takes the rest
-
-
-def test_more_permutations_than_fit_are_never_drawn(monkeypatch):
-    monkeypatch.setattr(memory, "free_memory", lambda: 16 * 20 * 1_000)
-    assert draw_orders(20, count=1_000, seed=0).shape == (1_000, 20)
-    with pytest.raises(
-        DeviceError,
-        match=r"^1,001 orders of 20 each take 320 kB of memory, but only 320 kB is free; ask",
-    ):
-        draw_orders(20, count=1_001, seed=0)

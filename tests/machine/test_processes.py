@@ -16,7 +16,6 @@ from core.errors import DeviceError
 from core.machine.processes import (
     MOST,
     SHARE,
-    count_cores,
     count_processes,
     count_threads,
     spread,
@@ -110,17 +109,6 @@ def test_processes_end_with_the_one_that_began_them_however_it_ends(tmp_path):
         began="list(spread(sleep, range(4), processes=2))",
     )
     assert alive == []
-
-
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system has no affinity")
-def test_cores_are_those_that_the_process_may_run_on():
-    allowed = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(allowed)})
-    try:
-        assert count_cores() == 1
-    finally:
-        os.sched_setaffinity(0, allowed)
-    assert count_cores() == len(allowed)
 
 
 @pytest.mark.parametrize(

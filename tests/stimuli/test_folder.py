@@ -147,12 +147,6 @@ def test_factors_keep_their_kind(tmp_path: Path) -> None:
     assert stimuli["zip"].tolist() == ["0123", "99"]
 
 
-def test_columns_of_lists_are_left_out_and_named(tmp_path: Path) -> None:
-    dataset = open_folder(make(tmp_path, [row("a.png", tags=["x"], mood="glad")]))
-    assert dataset.stimuli.columns.tolist() == ["stimulus", "mood"]
-    assert dataset.notes == ("left out, as they hold lists: 'tags'",)
-
-
 BROKEN = [  # rows, the problem, the stimuli that remain
     (
         [row("a.png"), row("gone.png")],
@@ -276,13 +270,6 @@ def test_nothing_left_is_an_error_even_when_skipping(tmp_path: Path) -> None:
         StimuliError, match=r"nothing is left of .*first row 1: a\.png has no caption level"
     ):
         open_folder(make(tmp_path, [row("a.png", level="")]), skip_broken=True)
-
-
-def test_the_default_level_does_not_move_when_its_first_caption_is_broken(tmp_path: Path) -> None:
-    rows = [row("a.png", "", level=0), row("a.png", "long", level=1), row("b.png", level=0)]
-    dataset = open_folder(make(tmp_path, rows), skip_broken=True)
-    assert dataset.card.levels == ("0",)
-    assert dataset.stimuli["stimulus"].tolist() == ["b.png"]
 
 
 def test_the_table_can_be_chosen(tmp_path: Path) -> None:

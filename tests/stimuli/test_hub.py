@@ -251,16 +251,6 @@ def test_image_files_of_the_hub_are_read_from_its_cache(online: LocalHub, tmp_pa
             HubDataset.open(f"someone/{name}", name="h")
 
 
-def test_nothing_usable_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(
-        StimuliError,
-        match=(
-            r"split train of .*repo has no usable stimulus; row 1: the caption of 0 is missing; try"
-        ),
-    ):
-        HubDataset.open(publish(tmp_path / "repo", [""]), name="h", skip_broken=True)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from core.errors import StimuliError, UnknownNameError
+from core.errors import StimuliError
 from core.stimuli.captions import offered_levels, texts_at
 
 CAPTIONS = pd.DataFrame(
@@ -47,12 +47,6 @@ def test_a_level_of_the_datasets_own_wins():
         ("a cat sits here",),
     ]
     assert offered_levels(("mean", "1")) == ("mean", "1", "longest", "concatenated")
-
-
-def test_one_level_alone_offers_no_others():
-    assert offered_levels(("0",), ("10-by-writer",)) == ("0", "10-by-writer")
-    with pytest.raises(UnknownNameError, match="no caption level named 'longest'; there are: 0"):
-        read("longest", own=("0",))
 
 
 def test_missing_captions_are_named():

@@ -103,9 +103,7 @@ def open_chat(spec: str, *, device: torch.device) -> Chat:
 
 
 def greedy(ends: int | list[int] | None) -> GenerationConfig:
-    """Return how answers are found, whatever a model's folder configures: the likeliest token each
-    time until one of `ends`.
-    """
+    """Return how answers are found: the likeliest token each time until one of `ends`."""
     first = ends[0] if isinstance(ends, list) else ends
     return GenerationConfig(
         do_sample=False,

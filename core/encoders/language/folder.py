@@ -48,7 +48,7 @@ from core.encoders.checkpoint import (
     refusing,
     store_name,
 )
-from core.encoders.fields import FORMS, SINGLE, WEIGHTS, check_index, read_json
+from core.encoders.fields import FORMS, PICKLED, SINGLE, WEIGHTS, check_index, read_json
 from core.encoders.requests import TEXT, VISION, Pooling, Precision
 from core.errors import EncoderError
 from core.files.userfile import CONFIG, UserFile
@@ -137,11 +137,7 @@ def find_weights(folder: Path) -> list[Path]:
                 )
         if files := sorted({*folder.glob(pattern), *indexed}):
             return files
-    others = sorted(path.name for kind in ("*.safetensors", "*.bin") for path in folder.glob(kind))
-    found = f" but {', '.join(others[:3])}: rename it if it holds the weights;" if others else ";"
-    raise EncoderError(
-        f"{folder} has neither {SINGLE} nor pytorch_model.bin{found} expected {CONTENTS}"
-    )
+    raise EncoderError(f"{folder} has neither {SINGLE} nor {PICKLED}; expected {CONTENTS}")
 
 
 def refuse_adapter(folder: Path) -> None:

@@ -88,7 +88,7 @@ ROOM = "Space in the store: estimated from the vectors, in float32."
 DASH = "A dash: unknown until the job runs."
 HELP = """One row per stimulus: (n, d), or (n, layers, d), or an array per layer, or a table. Ids of
 the rows match them to stimuli; without any, rows are in the dataset's order. Repeated measurements
-are (repeats, n, units), dissimilarities (n, n) or a table of pairs. Many models at once: a table
+are (repeats, n, units), dissimilarities (n, n). Many models at once: a table
 with a row and a `file` for each, with these files, or all in a zip."""
 
 
