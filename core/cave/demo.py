@@ -327,25 +327,24 @@ def install(store: Path, archive: Path = DEMO_ANSWERS) -> None:
     """
     store = Path(store).absolute()
     add_dataset(store, CaveDataset(), report=ConsoleProgress())
-    with TemporaryDirectory() as shipped, tarfile.open(archive) as answers:
-        answers.extractall(shipped, filter="data")
-        _install(store, Path(shipped))
-
-
-def _install(store: Path, shipped: Path) -> None:
-    folder, lacking = Path("embeddings") / DATASET, missing_specs(store)
-    text = (shipped / folder / FILE).read_text("utf-8").replace(PLACE, str(ROOT))
-    metas = [(rows, load_meta(rows)) for rows in json.loads(text)]
-    coming = [rows for rows, meta in metas if meta.name in lacking and is_current(meta.entry.card)]
-    expect(store / folder, coming, costs=shipped / folder / TEXTS)
-    measured = {suite_recipe(entry) for entry in View(store).embeddings(DATASET)}
-    files = published_files(shipped / "results" / DATASET)
-    answers = [path for path in files if path.stem.startswith("answer-")]
-    for path in (path for path in files if path not in answers):
-        _take(path, store, lambda new: new.recipe in measured)
-    view = View(store)  # answers depend on what was measured
-    for path in answers:
-        _take(path, store, lambda new: view.is_fresh(new.reads))
+    with TemporaryDirectory() as place, tarfile.open(archive) as packed:
+        packed.extractall(place, filter="data")
+        shipped = Path(place)
+        folder, lacking = Path("embeddings") / DATASET, missing_specs(store)
+        text = (shipped / folder / FILE).read_text("utf-8").replace(PLACE, str(ROOT))
+        metas = [(rows, load_meta(rows)) for rows in json.loads(text)]
+        coming = [
+            rows for rows, meta in metas if meta.name in lacking and is_current(meta.entry.card)
+        ]
+        expect(store / folder, coming, costs=shipped / folder / TEXTS)
+        measured = {suite_recipe(entry) for entry in View(store).embeddings(DATASET)}
+        files = published_files(shipped / "results" / DATASET)
+        answers = [path for path in files if path.stem.startswith("answer-")]
+        for path in (path for path in files if path not in answers):
+            _take(path, store, lambda new: new.recipe in measured)
+        view = View(store)  # answers depend on what was measured
+        for path in answers:
+            _take(path, store, lambda new: view.is_fresh(new.reads))
 
 
 def _take(path: Path, store: Path, is_true: Callable[[Meta], bool]) -> None:

@@ -155,11 +155,6 @@ def _tilt(_: Event, look: Look) -> str:
     return TILTS[int(degrees > -_TILT) + int(degrees > _TILT)]
 
 
-def _horizon(_: Event, look: Look) -> str:
-    seen = look.view[1] @ (0.5, look.horizon, 1.0)
-    return HORIZONS[int(np.searchsorted(_HORIZON, seen))]
-
-
 Read = Callable[[Event, Look], str]
 _OF_THE_LOOK = ("texture", "light", "tilt", "horizon")
 _SCENE: Read = lambda event, _: event.scene  # noqa: E731
@@ -195,7 +190,15 @@ _TASKS: tuple[tuple[str, str, tuple[str, ...], str, Read], ...] = (
         lambda event, _: SPANS[_slot(event.things[-1]) - _slot(event.things[0])],
     ),
     ("tilt", "structured", TILTS, "plain", _tilt),
-    ("horizon", "structured", HORIZONS, "plain", _horizon),
+    (
+        "horizon",
+        "structured",
+        HORIZONS,
+        "plain",
+        lambda _, look: HORIZONS[
+            int(np.searchsorted(_HORIZON, look.view[1] @ (0.5, look.horizon, 1.0)))
+        ],
+    ),
 )
 _READ = {name: read for name, _, _, _, read in _TASKS}
 TASKS = tuple(Task(name, group, classes, style) for name, group, classes, style, _ in _TASKS)

@@ -65,7 +65,10 @@ def to_print(figure: go.Figure, *, width: int, transparent: bool = False) -> go.
 
 def _on_paper(color: str, *, dark: bool) -> str:
     rgb, alpha = _parts(color)
-    rgb = _lightened(rgb) if dark else rgb
+    if dark:
+        nearest = min(_SCALE, key=lambda one: _distance(one, rgb))
+        of_scale = _SCALE[nearest] if _distance(nearest, rgb) <= 6 else rgb
+        rgb = _LIGHT.get(rgb, of_scale)
     rgb = _rgb(WHITE) if rgb == _rgb(INK["light"].paper) else rgb
     if alpha:
         return f"rgba({','.join(map(str, rgb))},{alpha})"
@@ -81,13 +84,6 @@ def _parts(color: str) -> tuple[RGB, str]:
 
 def _rgb(color: str) -> RGB:
     return tuple(int(color[place : place + 2], 16) for place in (1, 3, 5))
-
-
-def _lightened(rgb: RGB) -> RGB:
-    if rgb in _LIGHT:
-        return _LIGHT[rgb]
-    nearest = min(_SCALE, key=lambda one: _distance(one, rgb))
-    return _SCALE[nearest] if _distance(nearest, rgb) <= 6 else rgb
 
 
 def _distance(one: RGB, other: RGB) -> int:
