@@ -24,8 +24,9 @@ def places(page: Page) -> dict[str, tuple[float, float]]:
 def test_the_exported_svg_is_the_figure_on_the_page(visit, tmp_path: Path) -> None:
     page = visit("/")
     expect(page.locator(DOTS)).to_have_count(12)
+    page.get_by_role("button", name="Download").first.click()
     with page.expect_download() as saved:
-        page.get_by_role("button", name="SVG").first.click()
+        page.get_by_role("button", name="SVG", exact=True).click()
     file = tmp_path / "map.svg"
     saved.value.save_as(file)
     space = "{http://www.w3.org/2000/svg}"
