@@ -51,9 +51,8 @@ LOOKS = {
     "pairs": Look(least=1000, step=100_000, help="How many pairs of pixels are drawn."),
     "grid": Look(help="Steps per channel of the color grid (default 8)."),
 }
-CLOUDS = """Points: colors in their own color; near points are similar to the source. Clouds are
-rotated onto CIELAB (L* dark to light, a* green to red, b* blue to yellow)."""
-POINTS = "Points: language models; hollow: checkpoints; dotted: chance."
+CLOUDS = "Points: colors. Axes: CIELAB (L* light, a* red, b* yellow)."
+POINTS = "Points: language models; hollow: checkpoints."
 LAYOUT = """A layout is three-dimensional metric scaling of a source's dissimilarities, rotated,
 scaled and, if it fits better, mirrored onto CIELAB. Pixels and captions: max PMI − PMI of colors
 that occur together. Language models: distances of their vectors of three sentences about each
@@ -120,7 +119,7 @@ def _titles(at: Place) -> tuple[dict[str, str], dict[str, str]]:
     models, known = queries.models(at), ends(queries.study(at))
     named = models.set_index("model")["title"]
     reading = models[reads(models, "caption") | reads(models, "image")]
-    roles = {BEST: "best", WORST: "worst", LARGEST: "largest vision model"}
+    roles = {BEST: "best", WORST: "worst", LARGEST: "largest"}
     titles = {
         PIXELS + SHIPPED: "pixels of CIFAR-10",
         **{PIXELS + name: f"pixels of {title}" for name, title in cards.items()},

@@ -33,7 +33,7 @@ class Clouds(Plot):
         """Draw the clouds from all sides."""
         turns = range(0, 360, STEP)
         drawn = [_clouds(self.table, mode, narrow=narrow, turn=START + turn) for turn in turns]
-        return play(drawn, [f"{turn}°" for turn in turns], mode, prefix="turned by ", active=0)
+        return play(drawn, [f"{turn}°" for turn in turns], mode, prefix="", active=0)
 
 
 def clouds(table: pd.DataFrame) -> Plot:
@@ -111,9 +111,9 @@ def _clouds(table: pd.DataFrame, mode: Mode, *, narrow: bool, turn: float) -> go
 def _head(table: pd.DataFrame) -> str:
     """Return a panel's heading: the source, then how it agrees with perception."""
     first = table.iloc[0]
-    second = "the reference"
+    second = "reference"
     if table["error"].max() >= 1e-6:
-        second = f"τ = {first['kendall']:.2f}, n = {len(table)}".replace("-", "−")
+        second = f"τ = {first['kendall']:.2f}".replace("-", "−")
     return f"<b>{plain(first['source'])}</b><br><span style='font-size:12px'>{second}</span>"
 
 
@@ -182,7 +182,7 @@ def knowledge(table: pd.DataFrame) -> Plot:
         (dots, replace(dots, rows="copy", hollow=True)),
         x={name: axes[name] for name in shown},
         y=Axis("Kendall τ with perception"),
-        facet=Facet("over", {"parameters": "Model size", "competence": "Competence"}),
+        facet=Facet("over", head=lambda _: ""),
         levels=(Level(0.0, "chance"),),
         empty="No language model here can be asked about colors[[: {reason}]].",
         height=360,

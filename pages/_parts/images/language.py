@@ -55,11 +55,11 @@ def show(at: Place) -> None:
         caption = "Points: predictors. Filled: significant."
         predictors = DispersionPredictors(at.scope, ranking)
         section.draw(at, predictors, key="predictors", caption=caption, methods=PREDICTORS)
-    with st.expander("Ablation: without the most dispersed"), frame.part():
+    with st.expander("Without the most dispersed"), frame.part():
         frame.need_readers(at, "caption")
         drop = replace(effect, sets="drop", size=None)
         section.draw(at, drop, key="drop", methods=DROP)
-    with st.expander("Both rankings, and residuals of two models at a time"), frame.part():
+    with st.expander("Rankings and residuals"), frame.part():
         show_rankings(at, effect)
     with st.expander("Held-out models"), frame.part():
         held = HeldOutFits(at.scope, ranking.joint, points=True)
