@@ -27,8 +27,9 @@ from pages._shared.queries import Place
 
 KS, RANKS = (2, 5, 10, 20, 50, 100), (2, 5, 10, 20, 50)
 BANDWIDTHS = (0.1, 0.25, 0.5, 1.0, 2.0)
-AGREEMENT = """A cell is Spearman’s ρ between the rankings that two metrics give to all pairs of
-models: 1 is the same order, 0 unrelated. Metrics that agree lie together."""
+AGREEMENT = (
+    "Spearman’s ρ between two metrics' rankings of all pairs of models, similar ones adjacent."
+)
 RANKED = """Last layers of fully trained models. Metrics that are low for aligned models are
 negated; asymmetric ones are averaged over both directions. Pairs share models, so ρ has no
 interval. Rows are ordered by average linkage over 1 − ρ; linear predictivity is left out because

@@ -20,15 +20,15 @@ from pages._shared.controls import Look
 from pages._shared.queries import Place
 
 TRAINING = 12.0  # seconds, about
-OFFER = "Train one linear map per frozen encoder: is their common space nearer to a strong model?"
+OFFER = "Train a linear map per encoder: is their common space nearer to a strong model?"
 GAINS = """A row is an encoder. Hollow: its alignment with the reference before; filled: in the
 common space, with the 95% CI of the gain over the average (dashed). Dotted: chance."""
 METHODS = """Linear adapters are trained contrastively (InfoNCE) to map paired images and captions
 to the same point; encoders and reference stay frozen. The claim: the common space is nearer to the
 reference than the encoders are on average. Alignment is measured on held-out images; with an
 offset, adapters also center, which diamonds show alone."""
-KERNELS = """A square is one space: similarities of the same held-out images in one order, which
-groups what the reference finds similar. Stronger colors are more similar, each on its own scale."""
+KERNELS = """Similarities of the same held-out images, grouped by the reference. Each square has its
+own color scale."""
 RETRIEVAL = """A point is one direction between two encoders: how often the match is among the
 first 10 of all test images. Below the adapters: methods without gradient training."""
 PROBES = """Hollow: before; filled: in the common space, with the 95% CI of the change; bars:
