@@ -42,4 +42,4 @@ def test_each_question_has_a_table_or_a_reason(
             given[kind.command] = str(error)
     tables = sum(isinstance(one, pd.DataFrame) for one in given.values())
     assert len(given) == len(EVERY)
-    assert tables >= 20  # else hardly anything can be asked
+    assert tables >= len(EVERY) / 3  # else hardly anything can be asked
