@@ -37,7 +37,7 @@ class ImagePrefix(nn.Module):
 
     seen: tokens that are to be read; each feature is set against its mean at the place, and scaled.
     words: the language model's word embeddings; the prefix is learned in units of their mean and
-    spread. The map begins at 0: whatever images say, it begins and can end as the best prefix
+    spread. The map begins at 0, so that it begins and can end as the best prefix
     without one. That is learned as a map too, from random features of the places: free vectors
     would be learned more slowly than A, and images credited with what is late in them.
     """
@@ -116,7 +116,7 @@ def see(encoder: VisionEncoder, images: Sequence[Image]) -> Seen:
 
 def tokenize(encoder: LanguageEncoder, texts: Sequence[str], *, length: int) -> tuple[Tokens, int]:
     """Return the token ids of texts, without special ones behind them, and how many special tokens
-    stand in front of each. length: of the prefix. Raises EncoderError for a text that has no room
+    precede each. length: of the prefix. Raises EncoderError for a text that has no room
     behind it.
     """
     read = encoder.tokenizer(list(texts), return_special_tokens_mask=True)
@@ -139,7 +139,7 @@ def code_after(
 ) -> Float[Tensor, " batch"]:
     """Return the bits of each text behind a prefix: −Σ log₂ p(token | prefix and those before it).
 
-    Gradients reach the prefix. front: special tokens that stand before each text and cost nothing.
+    Gradients reach the prefix. front: special tokens before each text, which cost nothing.
     """
     ids, mask = (part.to(encoder.device) for part in pad(tokens))
     model, length = encoder.model, prefix.shape[1]

@@ -81,7 +81,7 @@ def least_squares(moments: Moments) -> Affine:
 
 
 def random_map(moments: Moments, *, seed: int) -> Affine:
-    """Return a map of random normal weights whose outputs have the other side's means and, on
+    """Return a map of random normal weights; its outputs have the other side's means and, on
     average, its deviations.
     """
     dice = torch.Generator().manual_seed(seed)

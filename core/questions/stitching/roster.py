@@ -69,7 +69,7 @@ def default_pair(study: Study) -> tuple[str, str]:
     models = usual(list_models(study)).sort_values("parameters", kind="stable")
     if len(models) < 2:
         raise InputError(
-            "a stitch needs two trained vision models whose weights are at hand;"
+            "a stitch needs two trained vision models with weights;"
             f" {study.dataset.name!r} has {len(models)}: embed another, or name --x and --y"
         )
     supervised = models["objective"] == SUPERVISED

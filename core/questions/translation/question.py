@@ -95,14 +95,14 @@ Matrix = Float64[np.ndarray, "m m"]
 
 @dataclass(frozen=True)
 class Matching:
-    """How two spaces are matched with no pairs given, and how alignment is measured besides it."""
+    """How two spaces are matched with no pairs given, and how alignment is measured."""
 
     starts: int = option(
         10,
         least=1,
         most=1000,
         label="Random starts",
-        help="random starts, besides that from matched profiles; the best counts",
+        help="random starts, in addition to that from matched profiles; the best counts",
     )
     draws: int = option(
         5, least=1, most=1000, label="Draws", help="sets of stimuli, without one in common"
