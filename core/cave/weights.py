@@ -70,7 +70,7 @@ def _tokenizer(model: Path) -> Iterator[tuple[Path, Path]]:
 
 
 def _is_current(made: Path, source: Path) -> bool:
-    return made.exists() and made.stat().st_mtime_ns == source.stat().st_mtime_ns
+    return made.exists() and made.stat().st_mtime_ns >= source.stat().st_mtime_ns
 
 
 def _write(path: Path, content: bytes, *, like: Path) -> None:
