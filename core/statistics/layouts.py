@@ -98,7 +98,7 @@ def trustworthiness(distances: Matrix, points: Points, *, neighbors: int) -> flo
     )
 
 
-def classical(distances: Matrix, *, dims: int = 2) -> Points:
+def classical(distances: Matrix, *, dims: int = 2) -> Float64[np.ndarray, "m _"]:
     """Return the classical scaling: the `dims` largest principal components of −½ · the doubly
     centered squared distances (Torgerson 1952).
     """

@@ -89,14 +89,14 @@ def default_spaces(study: Study) -> list[str]:
 def largest_models(study: Study) -> list[str]:
     """Return the largest finished vision model of each of up to four kinds (objective, else family,
     else model; the published four first), then further families and models up to LEAST; of another
-    modality if too few models see.
+    modality if too few models see, of all if no modality has enough.
     """
     models = by_size(study)
     counts = models["modality"].value_counts()
     enough = [name for name in known_first(counts.index) if counts[name] >= LEAST]
     seeing = models[reads(models, "image")]
-    if len(seeing) < LEAST and enough:
-        seeing = models[models["modality"] == enough[0]]
+    if len(seeing) < LEAST:
+        seeing = models[models["modality"] == enough[0]] if enough else models
     falling = seeing.iloc[::-1]
     kinds = falling["kind"].unique()
     plain = {kind.partition(" (")[0]: kind for kind in sorted(kinds, reverse=True)}

@@ -333,7 +333,7 @@ def _set_text(code: str, size: int) -> str:
 
 def pick_k(size: int) -> int:
     """Choose how many neighbors are compared: 1 … n − 1."""
-    most = size - 1
+    most = max(1, size - 1)
     one = option_named(Measure, "k")
     text = (
         f"How many nearest neighbors of each stimulus are compared, 1 to {most:,} here. Small k"

@@ -91,7 +91,9 @@ def test_a_dataset_without_models_says_how_to_embed(opened, unseen, page: Page):
     assert_calm(app)
     missing = {
         "overview": "at least two models",
-        "images/language": "at least two models",
+        "images/extremes": "Needs 3 models",
+        "images/language": "Needs 3 models",
+        "robustness/metrics": "Needs 3 models",
         "data/models": "No model is embedded over this dataset yet",
         "data/datasets": "",
         "data/results": "",

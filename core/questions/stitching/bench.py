@@ -104,7 +104,7 @@ def open_bench(study: Study, x: str, y: str, fitting: Fitting) -> Bench:
     world = need_world(study)
     device = choose_device(study.device)
     new = world.sample(f"{SPLIT} {fitting.seed}", fitting.events)
-    studied = world.behind(study.dataset, studied_indices(study))
+    studied = world.behind(study.dataset, studied_indices(study).tolist())
     sides = {}
     for name in dict.fromkeys((x, y)):
         network = open_network(study.entry(name), device, world)

@@ -66,11 +66,11 @@ def show(at: Place) -> None:
             label="Swap probes",
             offer=OFFER,
         )
-        for header, caption, draw in (
-            ("By factor", FACTORS, factor_plot),
-            ("Joined the other way", OTHER, partial(swap_plot, better=False)),
+        for key, header, caption, draw in (
+            ("told", "By factor", FACTORS, factor_plot),
+            ("other", "Joined the other way", OTHER, partial(swap_plot, better=False)),
         ):
             if answered:
                 with st.expander(header):
-                    key, plot = f"swapped-{draw is factor_plot}", draw(answered.table)
+                    plot = draw(answered.table)
                     section.draw(at, question, key=key, caption=caption, plot=plot, lead=0)
