@@ -44,7 +44,7 @@ class Features:
     "rescaled".
     """
 
-    layers: list[Space]
+    layers: list[Float32[np.ndarray, "..."]]  # (n, d); of repeats (r, n, d)
     names: tuple[str, ...]
     ids: list[str] | None = None
     named_by: str = ""
@@ -85,7 +85,7 @@ def read_features(path: Path, columns: Columns = EVERY) -> Features:
 
 def gather(
     arrays: Arrays,
-    made: Mapping[str, Sequence[tuple[Space, tuple[str, ...]]]],
+    made: Mapping[str, Sequence[tuple[Float32[np.ndarray, "..."], tuple[str, ...]]]],
     ids: tuple[list[str] | None, str],
 ) -> Features:
     layers, names, changed = list[Space](), list[str](), dict[str, None]()

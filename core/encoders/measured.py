@@ -100,9 +100,10 @@ def read_content(request: ImportRequest, stimuli: Sequence[str]) -> Content:
             f"{path.name} has a row for each of the {len(stimuli):,} stimuli, or names no rows, so"
             " there is no subset; leave out --subset"
         )
-    made = Content(held.layers, "dissimilarities" if request.dissimilarities else "vectors")
     if over != "none":
         made = from_repeats(held.layers, over)
+    else:
+        made = Content(held.layers, "dissimilarities" if request.dissimilarities else "vectors")
     return replace(made, names=held.names, notes=tuple(notes), covers=covers)
 
 

@@ -308,4 +308,4 @@ def test_every_question_asked_after_each_change_is_answered_afresh(
 ) -> None:
     stale, moved = stale_after_each_step(small(tmp_path / "store"), tmp_path, EVERY[part::4])
     assert stale == {}
-    assert moved >= 7
+    assert moved >= 5  # of the eleven steps, for a quarter of the questions
