@@ -10,8 +10,7 @@ from core.errors import InputError
 from core.options import argument, option, options_of, value_of
 
 if TYPE_CHECKING:
-    from core.stimuli.folder import FolderDataset
-    from core.stimuli.hub import HubDataset
+    from core.stimuli.dataset import OpenedDataset
 
 OF_HUB = ("revision", "split", "image_column", "text_column")
 FOREIGN = {  # options that a source does not take
@@ -103,14 +102,14 @@ def check_addition(addition: Addition) -> None:
             raise InputError(f"{one.flag} belongs to {' and '.join(others)}; leave it out")
 
 
-def open_addition(addition: Addition) -> FolderDataset | HubDataset:
+def open_addition(addition: Addition) -> OpenedDataset:
     """Open what is to be added, reading all of it; raise InputError, OfflineError."""
     check_addition(addition)
     if addition.hub:
         # each source brings libraries of its own
-        from core.stimuli.hub import NO_IMAGE, NO_TEXT, HubDataset
+        from core.stimuli.hub import NO_IMAGE, NO_TEXT, open_hub
 
-        return HubDataset.open(
+        return open_hub(
             addition.hub,
             name=addition.name,
             revision=addition.revision or None,
@@ -119,12 +118,10 @@ def open_addition(addition: Addition) -> FolderDataset | HubDataset:
             text_column=NO_TEXT if addition.images_only else addition.text_column or None,
             skip_broken=addition.skip_broken,
         )
-    from core.stimuli.folder import FolderDataset
+    from core.stimuli.folder import open_folder
 
     folder, choices = choices_of(addition)
-    return FolderDataset.open(
-        folder, name=addition.name, skip_broken=addition.skip_broken, **choices
-    )
+    return open_folder(folder, name=addition.name, skip_broken=addition.skip_broken, **choices)
 
 
 def choices_of(addition: Addition) -> tuple[Path, dict[str, Any]]:

@@ -85,15 +85,15 @@ def open_dataset(card: DatasetCard) -> Dataset:
     if world := find_world(kind):
         dataset = world.open(card.source)
     elif kind == "folder":
-        from core.stimuli.folder import FolderDataset
+        from core.stimuli.folder import open_folder
 
         choices.pop("split", None)  # of an older store
         folder = Path(choices.pop("folder"))
-        dataset = FolderDataset.open(folder, name=card.name, **choices)
+        dataset = open_folder(folder, name=card.name, **choices)
     elif kind == "hub":
-        from core.stimuli.hub import HubDataset
+        from core.stimuli.hub import open_hub
 
-        dataset = HubDataset.open(name=card.name, **choices)
+        dataset = open_hub(name=card.name, **choices)
     else:
         raise UnknownNameError("kind of dataset", kind, ("folder", "hub"))
     if dataset.card.revision != card.revision:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,8 @@ from jaxtyping import Float32
 from PIL import Image
 
 from core.errors import NotApplicableError, StimuliError
+from core.stimuli.captions import Captioned, Problem, refuse
+from core.stimuli.images import load_image
 from core.stimuli.worlds import World, find_world
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")  # safe as a file name and as a flag's value
@@ -79,6 +81,61 @@ class Dataset(Protocol):
         """Return a stimulus's image, RGB, upright, at full size; raise StimuliError for a broken
         file, and without images.
         """
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedDataset:
+    """Stimuli of files. skipped: what was left out and why. notes: what is odd but allowed. read:
+    from the id of a stimulus to the name and the bytes of its image.
+    """
+
+    reality: ClassVar[None] = None  # its factors are not all known
+    card: DatasetCard
+    stimuli: pd.DataFrame
+    captions: pd.DataFrame
+    skipped: tuple[str, ...]
+    notes: tuple[str, ...]
+    read: Callable[[str], tuple[str, bytes]] = field(repr=False)
+
+    def image(self, index: int) -> Image.Image:
+        check_images(self.card)
+        if not 0 <= index < self.card.size:
+            raise StimuliError(
+                f"no stimulus {index} in {self.card.name}; there are 0 … {self.card.size - 1}"
+            )
+        name, data = self.read(self.stimuli["stimulus"].iloc[index])
+        return load_image(data, name=name)
+
+
+def assemble(
+    whole: Captioned,
+    problems: Iterable[Problem],
+    *,
+    where: str,
+    name: str,
+    title: str,
+    source: Mapping[str, Any],
+    digests: Mapping[str, str] | None,
+    read: Callable[[str], tuple[str, bytes]],
+) -> OpenedDataset:
+    """Return the dataset of whole stimuli; raise StimuliError with all problems together, unless
+    the source says `skip_broken`, and if nothing is left. digests: of images, by stimulus.
+    """
+    found = sorted(problems, key=lambda problem: problem.row)
+    if found and not source["skip_broken"]:
+        raise refuse(where, found)
+    if whole.stimuli.empty:
+        raise StimuliError(
+            f"nothing is left of {where}: all its stimuli are broken, first {found[0]}"
+            if found
+            else f"{where} has no rows; expected at least one stimulus"
+        )
+    ids = whole.stimuli["stimulus"].tolist()
+    revision = whole.revision([] if digests is None else [digests[one] for one in ids])
+    has_images = digests is not None
+    card = DatasetCard(name, title, revision, source, whole.levels, len(ids), has_images)
+    skipped = tuple(map(str, found))
+    return OpenedDataset(card, whole.stimuli, whole.captions, skipped, whole.notes, read)
 
 
 def check_captions(card: DatasetCard) -> None:

@@ -11,14 +11,11 @@ import hashlib
 import math
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar
-
-import pandas as pd
-from PIL import Image
+from typing import Any
 
 from core.errors import StimuliError
 from core.progress import tell
@@ -29,10 +26,9 @@ from core.stimuli.captions import (
     gather,
     gather_images,
     read_level,
-    refuse,
 )
-from core.stimuli.dataset import DatasetCard, check_images, check_name
-from core.stimuli.images import SUFFIXES, check_image, load_image, read_image
+from core.stimuli.dataset import OpenedDataset, assemble, check_name
+from core.stimuli.images import SUFFIXES, check_image, read_image
 from core.stimuli.table import COLUMNS, LEVEL, TEXT_COLUMNS, Table, find_table, read_table, walk
 
 MOST_FACTORS = 50  # columns of a table of ids; of more it is one of features
@@ -109,99 +105,71 @@ class Choices:
     def has_images(self) -> bool:
         return not (self.texts_only or self.ids_only)
 
+    @property
+    def has_captions(self) -> bool:
+        return not (self.images_only or self.ids_only)
+
+    def gather(
+        self, rows: Sequence[Row], *, broken: Collection[str]
+    ) -> tuple[Captioned, list[Problem]]:
+        """Return the stimuli that are whole, and what is wrong with the others."""
+        return (gather if self.has_captions else gather_images)(rows, broken=broken)
+
 
 @dataclass(frozen=True)
 class Content:
-    """What a folder holds, images unread. alone: whether there are no captions."""
+    """What a folder holds, images unread. name: of the table, relative to the folder."""
 
     table: Table
     name: str
     rows: Sequence[Row]
     problems: Sequence[Problem]
     images: Images
-    factors: tuple[str, ...] = ()
-    alone: bool = False
-
-    def gather(self, broken: Iterable[str]) -> tuple[Captioned, list[Problem]]:
-        """Return the stimuli that are whole, and what is wrong with the others."""
-        return (gather_images if self.alone else gather)(self.rows, broken={*broken})
+    factors: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class FolderDataset:
-    """Stimuli of a folder in the table's order of first appearance. skipped: what was left out and
-    why. notes: what is odd but allowed.
+def open_folder(
+    folder: Path, *, name: str, skip_broken: bool = False, **choices: Any
+) -> OpenedDataset:
+    """Open a folder in the table's order of first appearance, checking every row and decoding every
+    image once. choices: as of `Choices`. Raise StimuliError as `assemble`.
     """
+    check_name(name)
+    chosen = Choices(**choices)
+    content = read_content(folder, chosen)
+    rows = content.rows if chosen.has_images else []
+    files, unusable = read_images(content.images, _told(rows))
+    whole, wrong = chosen.gather(content.rows, broken=unusable.keys())
+    source = {
+        "kind": "folder",
+        "folder": str(folder.resolve()),
+        "skip_broken": skip_broken,
+        **{name: value for name, value in vars(chosen).items() if value},
+        "table": content.name,
+        "images_only": chosen.images_only,
+    }
+    opened = assemble(
+        whole,
+        [*content.problems, *unusable.values(), *wrong],
+        where=str(content.table.path),
+        name=name,
+        title=name if chosen.ids_only else Path(source["folder"]).name,
+        source=source,
+        digests={one: digest for one, (_, digest) in files.items()} if chosen.has_images else None,
+        read=partial(_read, files),
+    )
+    return replace(opened, notes=(*content.table.notes, *opened.notes))
 
-    reality: ClassVar[None] = None  # its factors are not all known
-    card: DatasetCard
-    stimuli: pd.DataFrame
-    captions: pd.DataFrame
-    skipped: tuple[str, ...]
-    notes: tuple[str, ...]
-    # each image and the sha256 that it had on opening; none of texts alone
-    _files: tuple[tuple[Path, str], ...] = field(repr=False)
 
-    @classmethod
-    def open(
-        cls, folder: Path, *, name: str, skip_broken: bool = False, **choices: Any
-    ) -> FolderDataset:
-        """Open a folder, checking every row and decoding every image once. choices: as of
-        `Choices`. Raise StimuliError with all problems together, unless `skip_broken`, and if
-        nothing is left.
-        """
-        check_name(name)
-        chosen = Choices(**choices)
-        content = read_content(folder, chosen)
-        rows = content.rows if chosen.has_images else []
-        files, unusable = read_images(content.images, _told(rows))
-        whole, wrong = content.gather(unusable)
-        problems = [*content.problems, *unusable.values(), *wrong]
-        problems.sort(key=lambda problem: problem.row)
-        if problems and not skip_broken:
-            raise refuse(str(content.table.path), problems)
-        if whole.stimuli.empty and problems:
-            raise StimuliError(
-                f"nothing is left of {content.table.path}: all its stimuli are broken, first"
-                f" {problems[0]}"
-            )
-        if whole.stimuli.empty:
-            raise StimuliError(f"{content.table.path} has no rows; expected at least one stimulus")
-        source = {
-            "kind": "folder",
-            "folder": str(folder.resolve()),
-            "skip_broken": skip_broken,
-            **{name: value for name, value in vars(chosen).items() if value},
-            "table": content.name,
-            "images_only": chosen.images_only,
-        }
-        names = whole.stimuli["stimulus"].tolist()
-        kept = tuple(files[each] for each in names) if chosen.has_images else ()
-        revision = whole.revision([digest for _, digest in kept])
-        title = name if chosen.ids_only else Path(source["folder"]).name
-        card = DatasetCard(
-            name, title, revision, source, whole.levels, len(names), chosen.has_images
+def _read(files: Mapping[str, tuple[Path, str]], stimulus: str) -> tuple[str, bytes]:
+    place, digest = files[stimulus]
+    data = read_image(place)
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise StimuliError(
+            f"image {place} has changed since the dataset was opened; add the folder again"
+            " under a new name"
         )
-        notes = (*content.table.notes, *whole.notes)
-        return cls(card, whole.stimuli, whole.captions, tuple(map(str, problems)), notes, kept)
-
-    def image(self, index: int) -> Image.Image:
-        """Return a stimulus's image; raise StimuliError if its file is gone or has changed, or
-        there is none.
-        """
-        check_images(self.card)
-        if not 0 <= index < len(self._files):
-            raise StimuliError(
-                f"no stimulus {index} in {self.card.name}; there are 0 … {len(self._files) - 1}"
-            )
-        place, digest = self._files[index]
-        data = read_image(place)
-        if hashlib.sha256(data).hexdigest() != digest:
-            raise StimuliError(
-                f"image {place} has changed since the dataset was opened; add the folder again"
-                " under a new name"
-            )
-        return load_image(data, name=str(place))
+    return str(place), data
 
 
 def read_content(folder: Path, chosen: Choices) -> Content:
@@ -228,11 +196,10 @@ def read_content(folder: Path, chosen: Choices) -> Content:
         )
     if chosen.ids_only and len(table.columns) > MOST_FACTORS:
         table = replace(table, columns=("id",))
-    alone = chosen.images_only or chosen.ids_only
-    rows, problems = read_rows(table, chosen, alone=alone)
+    rows, problems = read_rows(table, chosen)
     factors = tuple(one for one in table.factor_columns if one != _key(table, chosen))
     images = Images(folder, chosen.link, home)
-    return Content(table, name, rows, problems, images, factors, alone)
+    return Content(table, name, rows, problems, images, factors)
 
 
 def _list_images(folder: Path, chosen: Choices) -> Table:
@@ -246,14 +213,12 @@ def _list_images(folder: Path, chosen: Choices) -> Table:
     return Table(folder, ("image",), tuple({"image": name} for name in sorted(names)))
 
 
-def read_rows(
-    table: Table, chosen: Choices, *, alone: bool = False
-) -> tuple[list[Row], list[Problem]]:
+def read_rows(table: Table, chosen: Choices) -> tuple[list[Row], list[Problem]]:
     """Return the rows that name a stimulus, each with its level, and the problems of the others. A
     cell with a list of captions gives a row for each. Without a column of ids each row of texts
     alone is a stimulus, named by its place from 0; raise StimuliError if there are levels then.
     """
-    key, has_levels = _key(table, chosen), LEVEL in table.columns and not alone
+    key, has_levels = _key(table, chosen), LEVEL in table.columns and chosen.has_captions
     if has_levels and not key:
         raise StimuliError(
             f"{table.path.name} has a column of caption levels, but none that says which captions"

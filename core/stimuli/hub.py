@@ -10,21 +10,18 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
-
-import pandas as pd
-from PIL import Image
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.errors import PlatoscopeError, StimuliError, quoted
 from core.files.userfile import room, shown
 from core.hub.repository import Repository
 from core.machine.confined import confine
 from core.machine.memory import is_out_of_memory, size_text
-from core.stimuli.captions import Captioned, Problem, Row, gather, gather_images, refuse
-from core.stimuli.dataset import DatasetCard, check_images, check_name
-from core.stimuli.images import check_image, load_image, read_image
+from core.stimuli.captions import Captioned, Problem, Row, gather, gather_images
+from core.stimuli.dataset import OpenedDataset, assemble, check_name
+from core.stimuli.images import check_image, read_image
 from core.stimuli.table import missing_column, role_of
 
 if TYPE_CHECKING:  # a second, only for those who use the hub
@@ -46,79 +43,51 @@ Source = dict[str, Any]
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, eq=False)
-class HubDataset:
-    """Stimuli of one split in its order; ids are the row numbers from 0. skipped: what was left out
-    and why. notes: what is odd but allowed.
+def open_hub(
+    hub_id: str,
+    *,
+    name: str,
+    revision: str | None = None,
+    split: str | None = None,
+    image_column: str | None = None,
+    text_column: str | None = None,
+    skip_broken: bool = False,
+) -> OpenedDataset:
+    """Open one split in its order, from the cache if it is there; ids are the row numbers from 0.
+
+    hub_id: `owner/name`, one of PRESETS, or a local folder. split, columns: if None, the preset's,
+    else those of DEFAULTS, else the only split and columns of a usual name. image_column: NO_IMAGE
+    for texts alone. text_column: texts, or lists of texts, which are the caption levels, or NO_TEXT
+    for images alone. Raise OfflineError if the hub is needed and cannot be reached, StimuliError
+    for all else.
     """
+    check_name(name)
+    columns = {"image_column": image_column, "text_column": text_column}
+    source = source_of(hub_id, {"revision": revision, "split": split, **columns}, skip_broken)
+    table, source = _confined(_read_split, source)
+    source = completed(source, table.column_names)
+    images, folders, digests, bad = read_images(table, source)
+    whole, wrong = gather_rows(table, source["text_column"], bad.keys())
+    local = Path(source["hub_id"])
+    title = local.resolve().name if local.is_dir() else source["hub_id"]
+    return assemble(
+        whole,
+        [*bad.values(), *wrong],
+        where=source["hub_id"],
+        name=name,
+        title=title,
+        source=source,
+        digests=digests,
+        read=partial(_read_row, images, title, folders),
+    )
 
-    reality: ClassVar[None] = None  # its factors are not all known
-    card: DatasetCard
-    stimuli: pd.DataFrame
-    captions: pd.DataFrame
-    skipped: tuple[str, ...]
-    notes: tuple[str, ...]
-    _table: datasets.Dataset | None = field(repr=False)  # the images, not decoded, in one column
-    _folders: Sequence[Path] = field(repr=False)  # those that images may be files of
 
-    @classmethod
-    def open(
-        cls,
-        hub_id: str,
-        *,
-        name: str,
-        revision: str | None = None,
-        split: str | None = None,
-        image_column: str | None = None,
-        text_column: str | None = None,
-        skip_broken: bool = False,
-    ) -> HubDataset:
-        """Open one split, from the cache if it is there.
-
-        hub_id: `owner/name`, one of PRESETS, or a local folder. split, columns: if None, the
-        preset's, else those of DEFAULTS, else the only split and columns of a usual name.
-        image_column: NO_IMAGE for texts alone. text_column: texts, or lists of texts, whose places
-        are the caption levels, or NO_TEXT for images alone. Raise OfflineError if the hub is
-        needed and cannot be reached, StimuliError for all else.
-        """
-        check_name(name)
-        columns = {"image_column": image_column, "text_column": text_column}
-        source = source_of(hub_id, {"revision": revision, "split": split, **columns}, skip_broken)
-        table, source = _confined(_read_split, source)
-        source = completed(source, table.column_names)
-        has_images = source["image_column"] != NO_IMAGE
-        images, folders, digests, bad = (
-            read_images(table, source) if has_images else (None, (), {}, {})
-        )
-        whole, wrong = gather_rows(table, source["text_column"], bad.keys())
-        problems = sorted([*bad.values(), *wrong], key=lambda problem: problem.row)
-        if problems and not skip_broken:
-            raise refuse(source["hub_id"], problems)
-        if whole.stimuli.empty:
-            first = f"; {problems[0]}" if problems else ""
-            raise StimuliError(
-                f"split {source['split']} of {source['hub_id']} has no usable stimulus{first}; try"
-                " another"
-            )
-        kept = whole.stimuli["stimulus"].tolist()
-        revision = whole.revision([digests[each] for each in kept] if has_images else [])
-        local = Path(source["hub_id"])
-        title = local.resolve().name if local.is_dir() else source["hub_id"]
-        card = DatasetCard(name, title, revision, source, whole.levels, len(kept), has_images)
-        chosen = images and images.select([int(each) for each in kept])
-        broken = tuple(map(str, problems))
-        return cls(card, whole.stimuli, whole.captions, broken, whole.notes, chosen, folders)
-
-    def image(self, index: int) -> Image.Image:
-        """Return a stimulus's image; raise StimuliError if there is none."""
-        check_images(self.card)
-        if self._table is None or not 0 <= index < self.card.size:
-            raise StimuliError(
-                f"no stimulus {index} in {self.card.name}; there are 0 … {self.card.size - 1}"
-            )
-        name = f"{self.card.title} {self.stimuli['stimulus'].iloc[index]}"
-        data = image_bytes(self._table[index]["image"], name, self._folders)
-        return load_image(data, name=name)
+def _read_row(
+    table: datasets.Dataset | None, title: str, folders: Sequence[Path], row: str
+) -> tuple[str, bytes]:
+    assert table is not None  # as `image` checks
+    name = f"{title} {row}"
+    return name, image_bytes(table[int(row)]["image"], name, folders)
 
 
 def check_id(hub_id: str) -> None:
@@ -235,13 +204,15 @@ def _explained(source: Source) -> Iterator[None]:
 
 def read_images(
     table: datasets.Dataset, source: Mapping[str, Any]
-) -> tuple[datasets.Dataset, Sequence[Path], dict[str, str], dict[str, Problem]]:
+) -> tuple[datasets.Dataset | None, Sequence[Path], dict[str, str] | None, dict[str, Problem]]:
     """Return the images of a split, the folders that they may be files of, the digest of each good
-    one by its row, and the problems of the others.
+    one by its row (None without images), and the problems of the others.
     """
     import datasets
 
     column = source["image_column"]
+    if column == NO_IMAGE:
+        return None, (), None, {}
     only = table.select_columns([column])
     only = only if column == "image" else only.rename_column(column, "image")
     try:

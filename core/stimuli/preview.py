@@ -61,7 +61,7 @@ LIMITS = Limits()
 def preview_folder(
     folder: Path, *, limits: Limits = LIMITS, report: Progress | None = None, **choices: Any
 ) -> Preview:
-    """Look at a folder; choices: as of `FolderDataset.open`. Raise StimuliError if there is nothing
+    """Look at a folder; choices: as of `open_folder`. Raise StimuliError if there is nothing
     that can be read.
     """
     chosen = Choices(**choices)
@@ -70,7 +70,7 @@ def preview_folder(
     for row in content.rows if chosen.has_images else ():
         first.setdefault(row.stimulus, row)
     files, unusable = read_images(content.images, _in_time([*first.values()], limits, report))
-    whole, wrong = content.gather(unusable)
+    whole, wrong = chosen.gather(content.rows, broken=unusable.keys())
     problems = [*content.problems, *unusable.values(), *wrong]
     names = [name for name in whole.stimuli["stimulus"] if name in files or not chosen.has_images][
         : limits.samples

@@ -31,7 +31,8 @@ from torch.utils.data import DataLoader
 from core.embedding.runner import auto_batch_size, embed
 from core.encoders.vision import VisionEncoder, open_vision, read_layers
 from core.settings import choose_device
-from core.stimuli.folder import FolderDataset
+from core.stimuli.dataset import Dataset
+from core.stimuli.folder import open_folder
 from core.store import add_dataset
 
 MODELS = ("vit_small_patch16_224", "resnet50")
@@ -45,7 +46,7 @@ def main(models: Sequence[str], photos: int, rounds: int, device: torch.device) 
     print(f"{photos} JPEGs of {SHAPE[1]} × {SHAPE[0]}, {device}, {os.cpu_count()} cores")
     with tempfile.TemporaryDirectory() as place:
         draw_photos(Path(place) / "photos", photos)
-        dataset = FolderDataset.open(Path(place) / "photos", name="photos", images_only=True)
+        dataset = open_folder(Path(place) / "photos", name="photos", images_only=True)
         add_dataset(Path(place) / "store", dataset)
         for name in models:
             encoder = open_vision(f"timm:{name}@untrained", device=device)
@@ -69,7 +70,7 @@ def draw_photos(folder: Path, number: int) -> None:
         Image.fromarray(pixels.astype(np.uint8)).save(folder / f"{index:05}.jpg", quality=85)
 
 
-def prepare(encoder: VisionEncoder, dataset: FolderDataset) -> tuple[Sequence[Tensor], float]:
+def prepare(encoder: VisionEncoder, dataset: Dataset) -> tuple[Sequence[Tensor], float]:
     """Return batches on the device, and the share of processor time that a single thread took to
     prepare them.
     """
@@ -88,7 +89,7 @@ def prepare(encoder: VisionEncoder, dataset: FolderDataset) -> tuple[Sequence[Te
 
 
 def ways_of(
-    encoder: VisionEncoder, batches: Sequence[Tensor], dataset: FolderDataset, place: Path
+    encoder: VisionEncoder, batches: Sequence[Tensor], dataset: Dataset, place: Path
 ) -> Ways:
     """Return what is timed by its name, the bare loop first."""
     numbers = count()

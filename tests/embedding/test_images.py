@@ -34,8 +34,8 @@ from core.errors import DeviceError, StimuliError
 from core.machine.processes import count_cores
 from core.settings import CAVE_WEIGHTS
 from core.stimuli.dataset import Dataset
-from core.stimuli.folder import FolderDataset
-from core.stimuli.hub import HubDataset
+from core.stimuli.folder import open_folder
+from core.stimuli.hub import open_hub
 from core.store import Store
 from core.store.schema import embedding_file
 
@@ -63,7 +63,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def open_kind(kind: str, folder: Path) -> Dataset:
     if kind == "folder":
-        return FolderDataset.open(folder, name="photos", images_only=True)
+        return open_folder(folder, name="photos", images_only=True)
     if kind == "cave":
         return CaveDataset(SIZE)
     place = folder.with_name("hub")
@@ -72,7 +72,7 @@ def open_kind(kind: str, folder: Path) -> Dataset:
         files = [{"image": str(path), "text": path.stem} for path in sorted(place.glob("*.jpg"))]
         columns = Features({"image": ImageColumn(), "text": Value("string")})
         Table.from_list(files, columns).to_parquet(place / "train.parquet")
-    return HubDataset.open(str(place), name="photos")
+    return open_hub(str(place), name="photos")
 
 
 @pytest.fixture(params=["0", pytest.param("2", marks=pytest.mark.slow)])
@@ -145,9 +145,7 @@ def test_a_run_that_is_interrupted_goes_on_to_the_same_file(
 def test_a_broken_picture_is_said_when_its_turn_has_come(
     encoder: VisionEncoder, folder: Path, tmp_path: Path
 ) -> None:
-    dataset = FolderDataset.open(
-        shutil.copytree(folder, tmp_path / "p"), name="p", images_only=True
-    )
+    dataset = open_folder(shutil.copytree(folder, tmp_path / "p"), name="p", images_only=True)
     (tmp_path / "p" / "30.jpg").write_bytes(b"cut off")
     with closing(
         load_images(Images(dataset.image, encoder.prepare), BATCHES, device="cpu")

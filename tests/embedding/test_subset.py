@@ -15,7 +15,7 @@ from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.stimuli.catalog import open_dataset
 from core.stimuli.dataset import DatasetCard
-from core.stimuli.folder import FolderDataset
+from core.stimuli.folder import open_folder
 from core.store import Store, add_dataset
 from core.study.selections import encode
 from core.study.study import Study
@@ -75,7 +75,7 @@ def test_models_of_a_subset_score_as_over_these_stimuli(
 
 def test_a_subset_opens_again(tmp_path: Path) -> None:
     paint_photos(tmp_path / "photos", 5)
-    photos = FolderDataset.open(tmp_path / "photos", name="photos", images_only=True)
+    photos = open_folder(tmp_path / "photos", name="photos", images_only=True)
     add_dataset(tmp_path / "s", photos)
     values = np.random.default_rng(0).normal(size=(3, 4))
     pd.DataFrame(values, ["4.png", "0.png", "2.png"]).to_csv(tmp_path / "x.csv")

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 
 from core.encoders.language.encoder import open_language
-from core.encoders.outlines import outline
 from core.encoders.vision import load_untrained
 from core.settings import CAVE_WEIGHTS
 
@@ -26,12 +25,8 @@ def vision(_: str) -> list[str]:
     return sorted({str(weight.dtype) for weight in model.parameters()})
 
 
-def outlined(_: str) -> int | None:
-    return outline(f"hf:{CAVE_WEIGHTS / 'llama-xs'}").parameters
-
-
 def test_threads_that_make_models_at_once_get_those_of_one() -> None:
-    kinds = [(language, "fp32"), (vision, ""), (outlined, ""), (language, "bf16")] * 3
+    kinds = [(language, "fp32"), (vision, ""), (language, "bf16")] * 3
     alone = {kind: make(precision) for kind in dict.fromkeys(kinds) for make, precision in [kind]}
     with ThreadPoolExecutor(4) as threads:
         made = list(threads.map(lambda kind: kind[0](kind[1]), kinds))

@@ -10,7 +10,7 @@ from store_fakes import CountedDataset
 
 from core.cli import main
 from core.errors import StimuliError
-from core.stimuli.folder import FolderDataset
+from core.stimuli.folder import open_folder
 from core.store import add_dataset
 
 
@@ -44,4 +44,4 @@ def test_folders_with_pipes_in_them(tmp_path):
     os.mkfifo(tmp_path / "a.png")
     (tmp_path / "t.csv").write_text("image,caption\na.png,one\n")
     with pytest.raises(StimuliError, match=r"a\.png is a pipe or a device; expected an image"):
-        FolderDataset.open(tmp_path, name="d")
+        open_folder(tmp_path, name="d")

@@ -27,7 +27,7 @@ from core.encoders.requests import ImportRequest
 from core.encoders.zoo import read_zoo
 from core.errors import PlatoscopeError
 from core.plans.reading import read_plan, shipped
-from core.stimuli.folder import FolderDataset
+from core.stimuli.folder import open_folder
 from core.store.listing import read_titles
 from core.store.uploads import keep_dataset
 
@@ -85,7 +85,7 @@ def content(**way: object) -> Callable[[Path], object]:
 
 
 def dataset(path: Path) -> object:
-    return FolderDataset.open(path.parent, name="fuzz", table=Path(path.name), skip_broken=True)
+    return open_folder(path.parent, name="fuzz", table=Path(path.name), skip_broken=True)
 
 
 def uploaded(path: Path) -> object:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from huggingface_hub import constants
 
-from core.encoders.outlines import Download, Outline, outline, weights_of
+from core.encoders.downloads import Download, weights_of
 from core.errors import EncoderError, InputError, OfflineError, PlatoscopeError
 from core.hub.fetch import fetch_snapshot
 from core.hub.repository import Repository
@@ -120,7 +120,6 @@ def test_what_is_left_to_fetch_is_said_of_every_form_of_spec(hosted: LocalHub) -
     size = (CAVE_WEIGHTS / "vit-clip-xs" / "model.safetensors").stat().st_size
     for spec in ("hf:someone/model", f"hf:someone/model@{first}", "timm:hf-hub:someone/model"):
         assert weights_of(spec) == Download(size)
-    assert outline("timm:hf-hub:someone/model") == Outline(download=Download(size))
     hosted.fail("error 503")
     said = weights_of("hf:someone/model")
     assert "(503: Service unavailable); try again later" in said.why

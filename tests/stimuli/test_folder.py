@@ -15,8 +15,9 @@ import pytest
 from PIL import Image
 
 from core.errors import StimuliError, UnknownNameError
+from core.stimuli import folder as folders
 from core.stimuli.catalog import open_dataset
-from core.stimuli.folder import FolderDataset
+from core.stimuli.dataset import OpenedDataset
 
 
 def make(
@@ -34,12 +35,12 @@ def row(image: str, caption: object = "text", **more: object) -> dict[str, objec
     return {"image": image, "caption": caption, **more}
 
 
-def open_folder(folder: Path, **options: object) -> FolderDataset:
-    return FolderDataset.open(folder, name="small", **options)
+def open_folder(folder: Path, **options: object) -> OpenedDataset:
+    return folders.open_folder(folder, name="small", **options)
 
 
 def test_flickr_is_its_table(flickr: Path) -> None:
-    dataset = FolderDataset.open(flickr, name="flickr")
+    dataset = folders.open_folder(flickr, name="flickr")
     table = pd.read_csv(flickr / "captions.csv", dtype=str)
     assert dataset.card.size == 1000
     assert dataset.card.levels == ("0", "1", "2", "3", "4")
@@ -346,4 +347,4 @@ def test_a_source_of_an_unknown_kind(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["", ".hidden", "..", "a/b", "a b", "-x", "é", "a\n", "x" * 101])
 def test_names_that_cannot_be_files(tmp_path: Path, name: str) -> None:
     with pytest.raises(StimuliError, match="cannot name a dataset; use up to 100 letters, digits"):
-        FolderDataset.open(make(tmp_path, [row("a.png")]), name=name)
+        folders.open_folder(make(tmp_path, [row("a.png")]), name=name)

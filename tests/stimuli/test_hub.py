@@ -20,7 +20,8 @@ from core.errors import InputError, OfflineError, StimuliError
 from core.stimuli import hub
 from core.stimuli.addition import Addition, open_addition
 from core.stimuli.catalog import open_dataset
-from core.stimuli.hub import PRESETS, HubDataset
+from core.stimuli.dataset import Dataset
+from core.stimuli.hub import PRESETS, open_hub
 from tests.hub.online import turn_to
 from tests.hub.server import LocalHub
 
@@ -59,7 +60,7 @@ def publish(
 
 
 def test_one_text_per_image_is_level_0(tmp_path: Path) -> None:
-    dataset = HubDataset.open(publish(tmp_path / "repo", ["one", "two", "one"]), name="h")
+    dataset = open_hub(publish(tmp_path / "repo", ["one", "two", "one"]), name="h")
     assert dataset.card.size == 3
     assert dataset.card.levels == ("0",)
     assert dataset.stimuli["stimulus"].tolist() == ["0", "1", "2"]
@@ -71,9 +72,7 @@ def test_one_text_per_image_is_level_0(tmp_path: Path) -> None:
 
 
 def test_lists_of_texts_are_levels_and_empty_ones_are_not_there(tmp_path: Path) -> None:
-    dataset = HubDataset.open(
-        publish(tmp_path / "repo", [["a", "b"], ["c"], ["d", "", "e"]]), name="h"
-    )
+    dataset = open_hub(publish(tmp_path / "repo", [["a", "b"], ["c"], ["d", "", "e"]]), name="h")
     assert dataset.card.levels == ("0", "1", "2")
     assert dataset.captions.values.tolist() == [
         [0, "0", "a"],
@@ -108,7 +107,7 @@ def test_texts_alone_have_no_images(tmp_path: Path) -> None:
 
 
 def test_changed_data_is_not_the_same_dataset(tmp_path: Path) -> None:
-    card = HubDataset.open(publish(tmp_path / "repo", ["x", "y"]), name="h").card
+    card = open_hub(publish(tmp_path / "repo", ["x", "y"]), name="h").card
     publish(tmp_path / "repo", ["x", "another text"])
     with pytest.raises(StimuliError, match=r"dataset 'h' has changed: .* under a new name"):
         open_dataset(card)
@@ -143,8 +142,8 @@ def test_broken_rows_are_named_and_can_be_left_out(
         images = [{"bytes": (tmp_path / "good.png").read_bytes(), "path": None}, *images]
     folder = publish(tmp_path / "repo", texts, images=images)
     with pytest.raises(StimuliError, match=rf"repo has 1 problem .*:\n  {problem}"):
-        HubDataset.open(folder, name="h")
-    dataset = HubDataset.open(folder, name="h", skip_broken=True)
+        open_hub(folder, name="h")
+    dataset = open_hub(folder, name="h", skip_broken=True)
     assert dataset.stimuli["stimulus"].tolist() == ["0"]
     assert dataset.skipped[0].startswith(problem)
     assert open_dataset(dataset.card).card == dataset.card
@@ -161,7 +160,7 @@ def naming(folder: Path, path: Path | str) -> str:
 
 def said_of_row(folder: str) -> str:
     with pytest.raises(StimuliError) as refused:
-        HubDataset.open(folder, name="h")
+        open_hub(folder, name="h")
     return str(refused.value)
 
 
@@ -187,7 +186,7 @@ def test_a_file_of_the_data_set_is_read_within_limits(
     IMAGES[3].save(repo / "own.png")
     (repo / "link.png").symlink_to("own.png")
     for path in (repo / "own.png", repo / "link.png"):
-        dataset = HubDataset.open(naming(repo, path), name="h")
+        dataset = open_hub(naming(repo, path), name="h")
         assert np.array_equal(dataset.image(0), IMAGES[3])
     said = said_of_row(naming(repo, repo))
     assert re.search("row 1: .*repo is a folder; expected an image, as a regular file", said)
@@ -206,7 +205,7 @@ def make_image_folder(folder: Path) -> Path:
     return folder
 
 
-def holds_image_folder(dataset: HubDataset) -> bool:
+def holds_image_folder(dataset: Dataset) -> bool:
     """Return whether it holds these images, now and when it is opened again."""
     return all(
         each.captions["text"].tolist() == ["one", "two"]
@@ -219,11 +218,11 @@ def test_a_local_folder_of_image_files_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = make_image_folder(tmp_path / "real" / "repo")
-    assert holds_image_folder(HubDataset.open(str(folder), name="h"))
+    assert holds_image_folder(open_hub(str(folder), name="h"))
     (tmp_path / "linked").symlink_to(tmp_path / "real")
-    assert holds_image_folder(HubDataset.open(str(tmp_path / "linked" / "repo"), name="h"))
+    assert holds_image_folder(open_hub(str(tmp_path / "linked" / "repo"), name="h"))
     monkeypatch.chdir(tmp_path / "real")
-    assert holds_image_folder(HubDataset.open("repo", name="h"))
+    assert holds_image_folder(open_hub("repo", name="h"))
 
 
 @pytest.fixture
@@ -238,17 +237,17 @@ def online(hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
 
 def test_image_files_of_the_hub_are_read_from_its_cache(online: LocalHub, tmp_path: Path) -> None:
     commit = online.add_dataset("someone/photos", make_image_folder(tmp_path / "hosted"))
-    assert holds_image_folder(HubDataset.open("someone/photos", name="h"))
+    assert holds_image_folder(open_hub("someone/photos", name="h"))
     cached = tmp_path / "hub" / "datasets--someone--photos" / "snapshots" / commit
     assert (cached / "train" / "1.png").is_symlink()
-    assert holds_image_folder(HubDataset.open(str(cached), name="h"))
+    assert holds_image_folder(open_hub(str(cached), name="h"))
     secret = make_image_folder(tmp_path / "secret") / "train" / "1.png"
     online.add_dataset("someone/evil", Path(naming(tmp_path / "evil", secret)))
     path = cached / "train" / "1.png"
     online.add_dataset("someone/thief", Path(naming(tmp_path / "thief", path)))
     for name in ("evil", "thief"):
         with pytest.raises(StimuliError, match="image 0 is not in the data set but at '/"):
-            HubDataset.open(f"someone/{name}", name="h")
+            open_hub(f"someone/{name}", name="h")
 
 
 @pytest.mark.parametrize(
@@ -279,7 +278,7 @@ def test_image_files_of_the_hub_are_read_from_its_cache(online: LocalHub, tmp_pa
 )
 def test_wrong_choices_are_named(tmp_path: Path, options: dict[str, str], message: str) -> None:
     with pytest.raises(StimuliError, match=message):
-        HubDataset.open(publish(tmp_path / "repo", ["x"]), **({"name": "h"} | options))
+        open_hub(publish(tmp_path / "repo", ["x"]), **({"name": "h"} | options))
 
 
 def test_no_code_of_a_repository_runs(tmp_path: Path) -> None:
@@ -290,7 +289,7 @@ def test_no_code_of_a_repository_runs(tmp_path: Path) -> None:
         StimuliError,
         match=r"cannot open .*: Dataset scripts are no longer supported, but found repo\.py; check",
     ):
-        HubDataset.open(str(folder), name="h")
+        open_hub(str(folder), name="h")
     assert not (tmp_path / "ran").exists()
 
 
@@ -306,7 +305,7 @@ def test_a_preset_names_repository_and_revision(
         return load(folder)
 
     monkeypatch.setattr(datasets, "load_dataset_builder", load_published)
-    dataset = HubDataset.open("wit_1024", name="wit")
+    dataset = open_hub("wit_1024", name="wit")
     assert dataset.card.levels == ("0", "1")
     assert open_dataset(dataset.card).card == dataset.card
     assert asked == [("minhuh/prh", "wit_1024")] * 2
@@ -315,7 +314,7 @@ def test_a_preset_names_repository_and_revision(
 
 def test_without_the_hub_the_cache_and_its_variables_are_named(tmp_path: Path) -> None:
     with pytest.raises(OfflineError, match="the hub may not be asked") as caught:
-        HubDataset.open("wit_1024", name="wit")
+        open_hub("wit_1024", name="wit")
     for part in (
         "minhuh/prh",
         str(tmp_path / "cache"),
@@ -345,4 +344,4 @@ def test_a_network_that_fails_midway_is_told_from_bad_data(
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr("core.hub.fetch.commit_of", lambda _: None)
     with pytest.raises(expected, match=r"download failed|the hub .* cannot be reached"):
-        HubDataset.open("a/b", name="h")
+        open_hub("a/b", name="h")

@@ -14,7 +14,7 @@ import pytest
 from core.errors import StimuliError
 from core.files.userfile import MB
 from core.stimuli import hub
-from core.stimuli.hub import HubDataset
+from core.stimuli.hub import open_hub
 
 
 @pytest.fixture(autouse=True)
@@ -32,10 +32,10 @@ def folder(tmp_path: Path) -> Path:
 
 def test_it_finds_what_is_there_and_says_what_is_not(folder: Path) -> None:
     pq.write_table(pa.table({"text": ["one", "two"]}), folder / "train.parquet")
-    dataset = HubDataset.open(str(folder), name="h", image_column="")
+    dataset = open_hub(str(folder), name="h", image_column="")
     assert dataset.captions["text"].tolist() == ["one", "two"]
     with pytest.raises(StimuliError, match=r"as a hub data set: .*; check the id"):
-        HubDataset.open(str(folder), name="h", split="test")
+        open_hub(str(folder), name="h", split="test")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process is limited on Linux")
@@ -58,4 +58,4 @@ def test_a_line_that_unpacks_to_more_than_there_is_room_for_is_refused(
     assert (folder / name).stat().st_size < 3 * MB
     too_much = r"repo takes more than the 200 MB of memory that may be used, half of what is free"
     with pytest.raises(StimuliError, match=too_much):
-        HubDataset.open(str(folder), name="h", image_column="")
+        open_hub(str(folder), name="h", image_column="")

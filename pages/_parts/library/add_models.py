@@ -20,14 +20,15 @@ from core.embedding.features import check_ready
 from core.embedding.history import room_for
 from core.encoders.arrays import ENDINGS
 from core.encoders.catalog import spec_of_folder
+from core.encoders.downloads import Download, weights_of
 from core.encoders.measured import read_content
-from core.encoders.outlines import Outline, outline
 from core.encoders.requests import EmbedRequest, ImportRequest, Pooling, Prompt
 from core.encoders.zoo import name_of, read_zoo
 from core.errors import FeatureError, InputError, PlatoscopeError
 from core.figures.numbers import count_text, counted
 from core.machine.memory import size_text
 from core.modalities import VISION, check_modality
+from core.plans.sizes import shape_of
 from core.questions.words import to_words
 from core.settings import choose_device, store_path
 from core.stimuli.dataset import DatasetCard
@@ -241,52 +242,41 @@ def _show_costs(at: Place, request: EmbedRequest) -> list[str]:
     """Draw what each model takes before it is embedded, a row per model, and return why some cannot
     be had.
     """
-    outlines: dict[str, Outline] = {}
+    downloads: dict[str, Download] = {}
     refused: list[str] = []
     for spec in request.model:
         try:
-            outlines[spec] = _complete(spec, _outline(spec))
+            downloads[spec] = _ask(spec)
         except PlatoscopeError as error:
             refused.append(f"{error}.")
     try:
         choose_device(request.device)
     except PlatoscopeError as error:
         return [*refused, f"{error}."]
-    if outlines:
-        rows = [_cost(at, request, spec, outline) for spec, outline in outlines.items()]
+    if downloads:
+        rows = [_cost(at, request, spec, download) for spec, download in downloads.items()]
         st.dataframe(pd.DataFrame(rows), hide_index=True)
-        reasons = dict.fromkeys(outline.download.why for outline in outlines.values())
+        reasons = dict.fromkeys(download.why for download in downloads.values())
         st.caption(frame.plain(" ".join([ROOM, DASH, *filter(None, reasons)])))
     return refused
 
 
-def _cost(at: Place, request: EmbedRequest, spec: str, outline: Outline) -> dict[str, str]:
-    is_language = spec.startswith("hf:") and not outline.sees
-    times = max(1, len(request.caption_level)) if is_language else 1
-    room, download = room_for(outline.widths, queries.card(at).size), outline.download.size
+def _cost(at: Place, request: EmbedRequest, spec: str, download: Download) -> dict[str, str]:
+    times = max(1, len(request.caption_level)) if spec.startswith("hf:") else 1
+    parameters, widths = shape_of(spec)
+    room = room_for(widths, queries.card(at).size)
     return {
         "model": spec,
-        "parameters": count_text(outline.parameters),
-        "layers": str(len(outline.widths) or "—"),
-        "download": "none" if download == 0 else size_text(download),
+        "parameters": count_text(parameters),
+        "layers": str(len(widths) or "—"),
+        "download": "none" if download.size == 0 else size_text(download.size),
         "in the store": size_text(None if room is None else room * times),
     }
 
 
 @st.cache_data(max_entries=256, ttl=600, show_spinner="Looking at the model")
-def _outline(spec: str) -> Outline:
-    return outline(spec)
-
-
-def _complete(spec: str, outline: Outline) -> Outline:
-    """Add what is published of a language model if the hub does not answer."""
-    table = published_models()
-    rows = table[table["model"] == spec]
-    if outline.parameters is not None or rows.empty:
-        return outline
-    row = rows.iloc[0]
-    widths = (int(row["width"]),) * (1 + int(row["depth"]))
-    return replace(outline, parameters=int(row["parameters"]), widths=widths)
+def _ask(spec: str) -> Download:
+    return weights_of(spec)
 
 
 def _draw_import(at: Place) -> None:

@@ -27,7 +27,7 @@ from core.questions.prefix.lessons import Lessons, choose_level, measured, taugh
 from core.questions.prefix.question import PrefixBits
 from core.questions.prefix.training import code_all, train
 from core.settings import CAVE_WEIGHTS
-from core.stimuli.folder import FolderDataset
+from core.stimuli.folder import open_folder
 from core.store import Store
 from core.study.study import Study
 from tests.pages.world import SMALL, PaintedDataset, build
@@ -185,7 +185,7 @@ def test_a_real_language_model_reads_images_through_the_same_code(tmp_path, stor
         shutil.copy(flickr / "images" / name, folder / "images")
     rows = chosen[["image", "caption"]].assign(image="images/" + chosen["image"])
     rows.to_csv(folder / "table.csv", index=False)
-    dataset = FolderDataset.open(folder, name="photos", table=folder / "table.csv")
+    dataset = open_folder(folder, name="photos", table=folder / "table.csv")
     store = tmp_path / "store"
     for spec in (f"hf:{stories}", spec_of("vit-clip-xs")):
         embed(store, dataset, open_encoder(spec, device=CPU))

@@ -1,0 +1,90 @@
+"""How many bytes are still to be fetched of a model's weights."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+from huggingface_hub import HfApi, constants
+
+from core.encoders.fields import FORMS, PICKLED, SINGLE, WEIGHTS, check_index
+from core.encoders.requests import HUB, split_marks
+from core.errors import OfflineError
+from core.hub.fetch import asking, cached
+from core.hub.repository import Repository
+
+TIMEOUT = 5.0  # seconds that the hub may keep a page waiting
+
+
+@dataclass(frozen=True)
+class Download:
+    """How many bytes are still to be fetched; None if that is unknown, and why. is_hub_down:
+    whether it is no use to ask for more.
+    """
+
+    size: int | None
+    why: str = ""
+    is_hub_down: bool = False
+
+
+ON_THIS_MACHINE = Download(0)
+
+
+def weights_of(spec: str) -> Download:
+    """Return what is still to be fetched of a spec's weights. Raise EncoderError for a model that
+    the hub does not have or keeps closed.
+    """
+    kind, _, place = split_marks(spec)[0].partition(":")
+    if place.startswith(HUB):
+        return files_left(repository_of(place.removeprefix(HUB)), (SINGLE,))
+    if kind == "hf" and not os.path.exists(os.path.expanduser(place)):
+        return files_left(repository_of(place), WEIGHTS)
+    if kind == "hf" or "@" in place:
+        return ON_THIS_MACHINE
+    import timm  # seconds that a page without it must not pay
+
+    from core.encoders.vision import check_name
+
+    published = timm.models.get_pretrained_cfg(check_name(place), allow_unregistered=True)
+    if published is None or not published.hf_hub_id:
+        return Download(None, f"timm does not say how large the weights of {place} are.")
+    file = published.hf_hub_filename or PICKLED  # timm prefers safetensors to it
+    safe = f"{Path(file).stem}.safetensors" if published.hf_hub_filename else SINGLE
+    return files_left(repository_of(published.hf_hub_id), (safe, file))
+
+
+def repository_of(place: str) -> Repository:
+    name, _, revision = place.partition("@")
+    return Repository(name, place, "a folder with a copy of it", revision=revision or None)
+
+
+def files_left(wanted: Repository, patterns: Sequence[str]) -> Download:
+    """Return what is still to be fetched of a repository: the files of the first pattern that the
+    hub has files of, less those on this machine. Raise EncoderError or StimuliError for one that
+    the hub does not have or keeps closed, OfflineError if the hub is not to be asked.
+    """
+    try:
+        with asking(wanted, downloading=True):
+            forms = [(single, index) for single, index, form in FORMS if form in patterns]
+            singles = [single for single, _ in forms]
+            parts = (check_index(path) for _, index in forms if (path := cached(wanted, index)))
+            if any(cached(wanted, name) for name in (SINGLE, *singles, *patterns)) or any(
+                all(cached(wanted, one) for one in each) for each in parts
+            ):
+                return ON_THIS_MACHINE
+            ask = HfApi().model_info if wanted.kind == "model" else HfApi().dataset_info
+            how = {"files_metadata": True, "timeout": TIMEOUT}
+            info = ask(wanted.id, revision=wanted.revision, **how)
+    except OfflineError as error:
+        if constants.is_offline_mode():
+            raise
+        return Download(None, f"{error}", is_hub_down=True)
+    for pattern in patterns:
+        files = [each for each in info.siblings or () if fnmatch(each.rfilename, pattern)]
+        if files:
+            left = [each for each in files if not cached(wanted, each.rfilename)]
+            return Download(sum(each.size or 0 for each in left))
+    return Download(None, f"The hub lists no {' or '.join(patterns)} of {wanted.id}.")
