@@ -13,11 +13,11 @@ import pandas as pd
 from core.cli.command import Printing, dataset_option, device_option, on_option, print_table
 from core.competence.bits_per_byte import Extent
 from core.competence.images import LIMIT
-from core.competence.records import COLUMNS, can_measure
+from core.competence.records import COLUMNS, can_measure, joined
 from core.competence.suite import world_tasks
 from core.competence.texts import open_texts
 from core.competence.transfer import open_tasks
-from core.competence.units import Bench, Sets, joined
+from core.competence.units import Bench, Sets
 from core.crew import open_crew
 from core.crew.units import Crew, Once, Unit, results
 from core.errors import InputError

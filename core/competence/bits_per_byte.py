@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from scipy.special import stdtrit
 
 from core.competence.language import predicts_text
 from core.competence.opened import entries_to_measure, precision_name, reopen
-from core.competence.records import BITS, COLUMNS, Row, keep_rows, kept_rows, measured_name
+from core.competence.records import BITS, Row, joined, keep_rows, kept_rows, measured_name
 from core.competence.suite import bits_per_byte
 from core.competence.texts import Texts
 from core.encoders.language.encoder import LanguageEncoder, coded_part, unknown_tokens
@@ -31,7 +32,7 @@ from core.store.schema import VERSIONS
 
 TOKENS = 4_000_000  # as many of OpenWebText the published study takes
 CONTEXT = 1_024  # tokens of a window, where the model can read so many
-_TOGETHER = 64  # windows at most
+_TOGETHER = 64  # windows from one report of progress to the next
 _LOGITS = 1 << 28  # values at most that a batch may return: 1 GB
 
 
@@ -85,18 +86,18 @@ def code_texts(
             f"{encoder.card.name} reads at most {encoder.limit} tokens, not {length}; use a"
             " shorter --context"
         )
-    vocabulary = encoder.model.get_input_embeddings().weight.shape[0]
-    # fewer together if the model returns the logits of all
-    most = 16 * CONTEXT if encoder.readout.blocks else _LOGITS // vocabulary
     pieces = list(read_pieces(encoder, texts, tokens=tokens))
     bits = [0.0 if piece.coded else np.nan for piece in pieces]
+    together = _TOGETHER
+    if not encoder.readout.blocks:  # which returns the logits of all tokens
+        together = _LOGITS // (length * encoder.model.get_input_embeddings().weight.shape[0]) or 1
     windows = (
         window
         for place, piece in enumerate(pieces)
         for window in cut_windows(piece, length, text=place)
     )
     done, total = 0, sum(len(piece.coded) for piece in pieces)
-    for batch in _batches(windows, most):
+    while batch := list(islice(windows, together)):
         costs = encoder.code([window.ids for window in batch], [window.places for window in batch])
         for window, cost in zip(batch, costs.tolist(), strict=True):
             bits[window.text] += cost if window.places else 0.0
@@ -162,19 +163,6 @@ def _tokenize(encoder: LanguageEncoder, text: str, most: int) -> Piece:
     return Piece(ids[:front], [ids[place] for place in kept], here, size)
 
 
-def _batches(windows: Iterable[Window], most: int) -> Iterator[list[Window]]:
-    """Group windows so that they have at most so many tokens, padded to the longest."""
-    batch: list[Window] = []
-    for window in windows:
-        longest = max(len(each.ids) for each in [*batch, window])
-        if batch and (len(batch) == _TOGETHER or (len(batch) + 1) * longest > most):
-            yield batch
-            batch = []
-        batch.append(window)
-    if batch:
-        yield batch
-
-
 def code_models(
     store: Path,
     dataset: str,
@@ -210,7 +198,7 @@ def code_models(
                 costs = code_texts(encoder, texts.read(), **vars(extent), report=report)
             kept = keep_rows(held, dataset, name, entry, recipe, text_rows(costs, texts.name))
         tables.append(kept)
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(COLUMNS))
+    return joined(tables)
 
 
 def text_rows(costs: pd.DataFrame | None, name: str) -> list[Row]:

@@ -72,14 +72,14 @@ class Question:
 
 @dataclass(frozen=True)
 class ImageSet:
-    """Images, the questions about them, and in `source` all that both depend on, as plain data.
-    images: gives those of start … stop − 1.
+    """Images (or melodies), the questions about them, and in `source` all that both depend on, as
+    plain data. images: gives those of start … stop − 1.
     """
 
     name: str
     source: Mapping[str, Any]
     size: int
-    images: Callable[[int, int], list[Image.Image]]
+    images: Callable[[int, int], Sequence[Image.Image] | Sequence[str]]
     questions: tuple[Question, ...]
 
 

@@ -44,6 +44,10 @@ def row(
     return {"task": task, "group": group, **values, **about}
 
 
+def joined(tables: Sequence[pd.DataFrame], columns: Sequence[str] = COLUMNS) -> pd.DataFrame:
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(columns))
+
+
 def as_table(rows: Sequence[Row], *, model: str, recipe: Recipe) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(model=model, origin=MEASURED, source=recipe.digest)[
         list(COLUMNS)

@@ -22,10 +22,10 @@ from core.competence.probes import split
 from core.competence.records import (
     ACCURACY,
     BITS,
-    COLUMNS,
     Row,
     as_table,
     can_measure,
+    joined,
     measured_rows,
     result_name,
     row,
@@ -86,8 +86,7 @@ def measure_all(
         if report and not shown:
             report(done, len(left), "models measured")
     kept = [measured_rows(held, dataset, entry) for entry in entries]
-    tables = [table for table in kept if table is not None]
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(COLUMNS))
+    return joined([table for table in kept if table is not None])
 
 
 def check_measurable(
@@ -109,19 +108,36 @@ def check_measurable(
     return card, card.world, entries
 
 
-def world_questions(world: World, reads: Item | None) -> dict[str, list[Question]]:
-    """Return what is asked of the pictures of each style, or of melodies as those of one."""
-    asked: dict[str, list[Question]] = {style: [] for style in world.suite(reads)["samples"]}
-    for task in world.tasks(reads):
-        count = world.suite(reads)["samples"][task.style]
-        labels = world.labels(task, count)
-        asked[task.style].append(Question(task.name, task.group, labels, split(count), PROBE))
-    return asked
+def world_sets(
+    world: World, reads: Item | None, drawn: Callable[[], Pictures], revision: str = ""
+) -> list[ImageSet]:
+    """Return what is asked of models that read this: a set for each style of pictures, or one of
+    melodies.
+    """
+    suite = world.suite(reads)
+
+    def items(style: str, start: int, stop: int) -> Sequence[Image.Image] | Sequence[str]:
+        if reads == "image":
+            return [Image.fromarray(one) for one in np.asarray(drawn()[style][start:stop])]
+        return [world.melody(event) for event in world.probes()[start:stop]]
+
+    sets = []
+    for style, count in suite["samples"].items():
+        questions = tuple(
+            Question(task.name, task.group, world.labels(task, count), split(count), PROBE)
+            for task in world.tasks(reads)
+            if task.style == style
+        )
+        source = {"cave": revision, "style": style, "samples": count, "seed": world.seed}
+        source |= {"version": suite["questions"]}
+        name = f"{style} probe pictures" if reads == "image" else "probe melodies"
+        sets.append(ImageSet(name, source, count, partial(items, style), questions))
+    return sets
 
 
 def world_tasks(card: DatasetCard, *, report: Progress | None = None) -> list[ImageSet]:
-    """Return the tasks of a dataset's world, one set for each style of pictures, which are drawn on
-    first use. Raise InputError for a dataset without a world.
+    """Return the tasks of a dataset's world, whose pictures are drawn on first use. Raise
+    InputError for a dataset without a world.
     """
     world = card.world
     if world is None:
@@ -129,20 +145,7 @@ def world_tasks(card: DatasetCard, *, report: Progress | None = None) -> list[Im
             f"the Cave's tasks are of its own events, and {card.name!r} is not made of them; name"
             " tasks with --task"
         )
-    suite = world.suite("image")
-    drawn = cache(partial(world.pictures, report=report))
-
-    def images(style: str, start: int, stop: int) -> list[Image.Image]:
-        return as_images(drawn()[style][start:stop])
-
-    sets = []
-    for style, questions in world_questions(world, "image").items():
-        count = suite["samples"][style]
-        source = {"cave": card.revision, "style": style, "samples": count, "seed": world.seed}
-        source |= {"version": suite["questions"]}
-        name = f"{style} probe pictures"
-        sets.append(ImageSet(name, source, count, partial(images, style), tuple(questions)))
-    return sets
+    return world_sets(world, "image", cache(partial(world.pictures, report=report)), card.revision)
 
 
 def sit_exams(encoder: Encoder, world: World, *, report: Progress | None = None) -> list[Row]:
@@ -206,24 +209,11 @@ class _Measuring:
             costs = self.store.text_costs(self.dataset, entry.card.name)
             return [*bits_per_byte(costs), *sit_exams(encoder, world, report=self.report)]
 
-        def items(style: str, start: int, stop: int) -> Sequence[Image.Image] | Sequence[str]:
-            if reads == "image":
-                return as_images(self.pictures[style][start:stop])
-            return [world.melody(event) for event in world.probes()[start:stop]]
-
         rows, last = dict[str, Row](), encoder.card.layers[-1:]
-        for style, questions in world_questions(world, reads).items():
-            what = f"{style} probe pictures" if reads == "image" else "probe melodies"
-            count = world.suite(reads)["samples"][style]
-            (space,) = embed_items(
-                encoder, partial(items, style), count, what, last, self.report
-            ).values()
-            for done, question in enumerate(questions, start=1):
+        for images in world_sets(world, reads, lambda: self.pictures):
+            (space,) = embed_items(encoder, images, last, self.report).values()
+            for done, question in enumerate(images.questions, start=1):
                 rows[question.task] = probe_row(space, question, device=self.device)
                 if self.report:
-                    self.report(done, len(questions), "linear probes")
+                    self.report(done, len(images.questions), "linear probes")
         return [rows[task.name] for task in world.tasks(reads)]
-
-
-def as_images(rows: np.ndarray) -> list[Image.Image]:
-    return [Image.fromarray(one) for one in np.asarray(rows)]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,16 @@ from core.competence.images import (
 )
 from core.competence.opened import entries_to_measure, precision_name, reopen
 from core.competence.probes import probe
-from core.competence.records import ACCURACY, COLUMNS, Row, keep_rows, kept_rows, measured_name, row
+from core.competence.records import (
+    ACCURACY,
+    COLUMNS,
+    Row,
+    joined,
+    keep_rows,
+    kept_rows,
+    measured_name,
+    row,
+)
 from core.embedding.runner import auto_batch_size, encode_fitting
 from core.encoders.encoder import Encoder
 from core.errors import FeatureError, InputError, UnknownNameError
@@ -81,7 +90,7 @@ def probe_models(
     EncoderError if weights are no longer those embedded.
     """
     held = Store(store)
-    tables = [pd.DataFrame(columns=[*COLUMNS, "layer"])]
+    tables = list[pd.DataFrame]()
     for entry in entries_to_measure(held, dataset, models, "image"):
         name, encoder = f"layers~{entry.card.name}", None  # probes of all layers are no competence
         if layers == "last":
@@ -102,9 +111,7 @@ def probe_models(
                 kept = kept_rows(held, dataset, name, entry, recipe)
                 if kept is None:
                     encoder = encoder or reopen(entry, device)
-                    spaces = spaces or embed_items(
-                        encoder, images.images, images.size, images.name, wanted, report
-                    )
+                    spaces = spaces or embed_items(encoder, images, wanted, report)
                     rows = []
                     for done, (layer, space) in enumerate(spaces.items(), start=1):
                         rows.append(probe_row(space, question, device=device) | {"layer": layer})
@@ -112,29 +119,24 @@ def probe_models(
                             report(done, len(spaces), f"linear probes of {question.task}")
                     kept = keep_rows(held, dataset, name, entry, recipe, rows)
                 tables.append(kept)
-    return pd.concat(tables[1:] or tables, ignore_index=True)
+    return joined(tables, [*COLUMNS, "layer"])
 
 
 def embed_items(
-    encoder: Encoder,
-    items: Callable[[int, int], Sequence[Any]],
-    size: int,
-    name: str,
-    layers: Sequence[str],
-    report: Progress | None,
+    encoder: Encoder, items: ImageSet, layers: Sequence[str], report: Progress | None
 ) -> dict[str, Float32[np.ndarray, "n _"]]:
-    """Return the last layers of a model over items, which are read a batch at a time. layers: their
-    names. name: of the items, for the progress.
+    """Return the last layers of a model, by their names, over items that are read a batch at a
+    time.
     """
     parts: list[list[np.ndarray]] = [[] for _ in layers]
     batch, limit = auto_batch_size(encoder.device), 0
-    for start in range(0, size, batch):
-        stop = min(start + batch, size)
-        encoding, limit = encode_fitting(encoder, items(start, stop), limit=limit)
+    for start in range(0, items.size, batch):
+        stop = min(start + batch, items.size)
+        encoding, limit = encode_fitting(encoder, items.images(start, stop), limit=limit)
         for part, layer in zip(parts, encoding.layers[-len(layers) :], strict=True):
             part.append(layer)
         if report:
-            report(stop, size, f"{encoder.card.name} over {name}")
+            report(stop, items.size, f"{encoder.card.name} over {items.name}")
     return {name: np.concatenate(part) for name, part in zip(layers, parts, strict=True)}
 
 

@@ -16,6 +16,7 @@ from core.competence.suite import check_measurable, measure_all
 from core.competence.texts import Texts
 from core.competence.transfer import Layers, probe_models
 from core.crew.units import Once, Unit
+from core.modalities import Item
 from core.progress import Progress
 from core.settings import choose_device
 from core.store import Store
@@ -35,16 +36,28 @@ class Bench:
     def coding(
         self, models: Sequence[str], texts: Callable[[], Texts], extent: Extent
     ) -> list[Unit[pd.DataFrame]]:
-        entries = entries_to_measure(Store(self.store), self.dataset, models, "caption")
         measure = partial(code_models, extent=extent)
-        return [self._unit("bits per byte of", one.card.name, measure, texts) for one in entries]
+        return self._units("bits per byte of", "caption", models, measure, texts)
 
     def probing(
         self, models: Sequence[str], sets: Sets, layers: Layers = "last"
     ) -> list[Unit[pd.DataFrame]]:
-        entries = entries_to_measure(Store(self.store), self.dataset, models, "image")
         measure = partial(probe_models, layers=layers)
-        return [self._unit("linear probes of", one.card.name, measure, sets) for one in entries]
+        return self._units("linear probes of", "image", models, measure, sets)
+
+    def _units(
+        self,
+        what: str,
+        reads: Item,
+        models: Sequence[str],
+        measure: Measure,
+        needed: Callable[[], object],
+    ) -> list[Unit[pd.DataFrame]]:
+        entries = entries_to_measure(Store(self.store), self.dataset, models, reads)
+        return [
+            Unit(f"{what} {name}", partial(self._do, measure, [name], (needed,)))
+            for name in (one.card.name for one in entries)
+        ]
 
     def suite(self, models: Sequence[str], *, alone: bool) -> list[Unit[pd.DataFrame]]:
         """Return what measures models in the Cave. alone: one unit for all, which share the
@@ -54,12 +67,10 @@ class Bench:
         if alone:
             return [Unit("competence", partial(self._do, measure_all, models, ()))]
         measure = partial(measure_all, drawn=Once(partial(world.pictures, jobs=1)))
-        return [self._unit("competence of", one.card.name, measure) for one in entries]
-
-    def _unit(
-        self, what: str, model: str, measure: Measure, *needed: Callable[[], object]
-    ) -> Unit[pd.DataFrame]:
-        return Unit(f"{what} {model}", partial(self._do, measure, [model], needed))
+        return [
+            Unit(f"competence of {name}", partial(self._do, measure, [name], ()))
+            for name in (one.card.name for one in entries)
+        ]
 
     def _do(
         self,
@@ -71,7 +82,3 @@ class Bench:
         """Measure models in the process that does the work; what is needed is opened there."""
         more = {"device": choose_device(self.device), "report": report}
         return measure(self.store, self.dataset, models, *(make() for make in needed), **more)
-
-
-def joined(tables: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(columns))

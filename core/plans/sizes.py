@@ -4,6 +4,7 @@ hub's own counts.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -12,11 +13,12 @@ import pandas as pd
 
 from core.competence.scores import published_models
 from core.embedding.history import room_for
-from core.encoders.downloads import Download
 from core.encoders.encoder import ModelCard
-from core.encoders.requests import BYTES
+from core.encoders.outlines import Download, Shape, shape_of
+from core.encoders.requests import BYTES, UNTRAINED, split_marks
 from core.errors import OfflineError, PlatoscopeError
 from core.plans.plan import Group, Plan, PlannedModel, is_of, not_stored, stored_name
+from core.settings import expand
 from core.store import Store
 
 OFFLINE = "The hub may not be asked: HF_HUB_OFFLINE is set; unset it, and ask again."
@@ -58,7 +60,7 @@ def ask_hub() -> Ask:
 
     @cache
     def ask(spec: str) -> Download:
-        from core.encoders.downloads import weights_of  # seconds that a page need not pay
+        from core.encoders.outlines import weights_of  # seconds that a page need not pay
 
         if silence:
             return silence[0]
@@ -87,7 +89,7 @@ def totals(table: pd.DataFrame) -> dict[str, float]:
 def _needs(plan: Plan, group: Group, model: PlannedModel, ask: Ask) -> dict[str, object]:
     try:
         if model.parameters is None:
-            parameters, widths = shape_of(model.spec)
+            parameters, widths = known_shape(model.spec)
         else:  # as the plan states
             parameters = model.parameters
             widths = (model.width,) * (model.layers or 0) if model.width else ()
@@ -109,13 +111,17 @@ def _needs(plan: Plan, group: Group, model: PlannedModel, ask: Ask) -> dict[str,
     }
 
 
-def shape_of(spec: str) -> tuple[int | None, tuple[int, ...]]:
-    """Return the published parameters of a model and the width of each layer; None and () if
-    neither is known.
+def known_shape(spec: str) -> Shape:
+    """Return the published parameters of a model and the width of each layer, or those of a model
+    on this machine; None and () if neither is known.
     """
     known = published_models().set_index("model")
-    if spec not in known.index:
-        return None, ()
-    row = known.loc[spec]
-    layers = int(row["depth"]) + (row["modality"] == "language")  # its embedding is one
-    return int(row["parameters"]), (int(row["width"]),) * layers
+    if spec in known.index:
+        row = known.loc[spec]
+        layers = int(row["depth"]) + (row["modality"] == "language")  # its embedding is one
+        return int(row["parameters"]), (int(row["width"]),) * layers
+    kind, _, place = split_marks(spec)[0].partition(":")
+    name = place.partition("@")[2] if kind == "timm" else place
+    if name == UNTRAINED or (name and os.path.isfile(expand(name) / "config.json")):
+        return shape_of(spec)
+    return None, ()

@@ -148,7 +148,7 @@ def test_batches_and_progress_change_nothing(encoder, monkeypatch):
     together = code_texts(
         encoder, texts, tokens=500, context=20, report=lambda *state: heard.append(state)
     )
-    monkeypatch.setattr(bits_per_byte, "_LOGITS", 0)
+    monkeypatch.setattr(bits_per_byte, "_TOGETHER", 1)
     alone = code_texts(encoder, texts, tokens=500, context=20)
     pd.testing.assert_frame_equal(together, alone, rtol=1e-5)
     coded = int(together["tokens"].sum()) - (5 if free(encoder) else 0)  # Ü, s and Ü

@@ -19,7 +19,7 @@ from core.cave.tasks import draw_pictures
 from core.cave.world import WORLD, CaveDataset
 from core.competence import opened, suite
 from core.competence.records import COLUMNS, suite_recipe, unmeasured
-from core.competence.suite import bits_per_byte, measure_all, world_questions
+from core.competence.suite import bits_per_byte, measure_all, world_sets
 from core.competence.transfer import probe_row
 from core.embedding.features import import_features
 from core.embedding.runner import embed
@@ -153,14 +153,14 @@ def test_reality_answers_what_is_the_case(monkeypatch):
     )
     monkeypatch.setattr(tasks, "SAMPLES", dict.fromkeys(FEW, 600))
     truth = np.stack([reality(event) for event in events("probe", 600)]).astype(np.float32)
-    asked = [one for each in world_questions(WORLD, "image").values() for one in each]
+    asked = [one for each in world_sets(WORLD, "image", dict) for one in each.questions]
     rows = {one.task: probe_row(truth, one) for one in asked}
     assert min(rows[task]["value"] for task in of_the_event) > 0.97
     assert all(rows[task]["low"] < rows[task]["chance"] + 0.05 for task in unknown)
 
 
 def test_features_that_are_no_numbers_give_a_reason():
-    (question, *_) = world_questions(WORLD, "image")["plain"]
+    question = world_sets(WORLD, "image", dict)[0].questions[0]
     row = probe_row(np.full((60, 3), np.nan, dtype=np.float32), question)
     assert np.isnan(row["value"])
     assert "NaN or infinity" in row["reason"]

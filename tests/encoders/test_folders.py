@@ -18,6 +18,7 @@ from PIL import Image
 from tiny_models import LOUD, SMALL, save_tokenizer
 
 from core.encoders.catalog import open_encoder
+from core.encoders.outlines import shape_of
 from core.errors import EncoderError
 
 CPU = torch.device("cpu")
@@ -205,6 +206,8 @@ def test_a_folder_gives_what_transformers_does(tmp_path: Path, name: str) -> Non
     if bits is not None:
         np.testing.assert_allclose(encoding.bits, bits, rtol=1e-5)
         assert encoder.limit == 64
+    widths = tuple(layer.shape[1] for layer in layers)
+    assert shape_of(spec) == (encoder.card.parameters, widths)
     assert encoder.card.spec == spec
     assert len(encoder.card.layers) == len(layers)
 

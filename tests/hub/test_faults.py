@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from huggingface_hub import constants
 
-from core.encoders.downloads import Download, weights_of
+from core.encoders.outlines import Download, weights_of
 from core.errors import EncoderError, InputError, OfflineError, PlatoscopeError
 from core.hub.fetch import fetch_snapshot
 from core.hub.repository import Repository

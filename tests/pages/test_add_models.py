@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from core.cli import main
-from core.encoders.downloads import Download
+from core.encoders.outlines import Download
 from core.errors import EncoderError
 from core.jobs import queue
 from core.settings import CAVE_WEIGHTS
@@ -45,6 +45,7 @@ def alone(monkeypatch) -> None:
     names.set_result(TIMM)
     monkeypatch.setattr(add_models, "_timm_names", lambda: names)
     monkeypatch.setattr(add_models, "weights_of", download)
+    monkeypatch.setattr(add_models, "_model_shape", lambda _: (1_100_000, (64, 128)))
 
 
 def form(opened, store: Path, **query: str):
@@ -72,14 +73,15 @@ def test_what_models_take_is_said_before_they_are_queued_as_one_job(opened, stor
         one.value.replace("\\", "") for one in app.caption
     ]
     app.multiselect(key="embed_timm").set_value(TIMM).run()
-    published, other = (f"timm:{name}" for name in reversed(TIMM))
-    assert table(app)[published] == {
-        "parameters": "9.74M",
-        "layers": "12",
-        "download": "4.4 MB",
-        "in the store": "3.15 MB",
+    assert table(app) == {
+        f"timm:{name}": {
+            "parameters": "1.1M",
+            "layers": "2",
+            "download": "4.4 MB",
+            "in the store": "524 kB",
+        }
+        for name in TIMM
     }
-    assert table(app)[other]["layers"] == "—"
     assert [one.key for one in app.multiselect if one.key == "embed_caption_level"] == []
     embed = f"platoscope embed --dataset cave --model timm:{TIMM[0]} timm:{TIMM[1]}"
     assert command(app) == embed

@@ -15,8 +15,8 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from core.cli import main
 from core.competence.scores import vtab_tasks
 from core.embedding.summaries import read_instruction
-from core.encoders import downloads
-from core.encoders.downloads import Download
+from core.encoders import outlines
+from core.encoders.outlines import Download
 from core.encoders.requests import UNTRAINED
 from core.metrics.catalog import PRINTED
 from core.plans.plan import Plan, put_models
@@ -139,7 +139,7 @@ def test_a_dry_run_needs_no_network(
     capsys: pytest.CaptureFixture[str],
 ):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setattr(downloads, "files_left", lambda *_: Download(None, "no", is_hub_down=True))
+    monkeypatch.setattr(outlines, "files_left", lambda *_: Download(None, "no", is_hub_down=True))
     words = ["study", "show", plan.name, "--json", "--store", str(tmp_path / "store")]
     assert main(words) == 0
     said = json.loads(capsys.readouterr().out)

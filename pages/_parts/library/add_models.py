@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,15 +21,15 @@ from core.embedding.features import check_ready
 from core.embedding.history import room_for
 from core.encoders.arrays import ENDINGS
 from core.encoders.catalog import spec_of_folder
-from core.encoders.downloads import Download, weights_of
 from core.encoders.measured import read_content
+from core.encoders.outlines import Download, Shape, shape_of, weights_of
 from core.encoders.requests import EmbedRequest, ImportRequest, Pooling, Prompt
 from core.encoders.zoo import name_of, read_zoo
-from core.errors import FeatureError, InputError, PlatoscopeError
+from core.errors import FeatureError, InputError, OfflineError, PlatoscopeError
 from core.figures.numbers import count_text, counted
 from core.machine.memory import size_text
 from core.modalities import VISION, check_modality
-from core.plans.sizes import shape_of
+from core.plans.sizes import known_shape
 from core.questions.words import to_words
 from core.settings import choose_device, store_path
 from core.stimuli.dataset import DatasetCard
@@ -263,7 +264,7 @@ def _show_costs(at: Place, request: EmbedRequest) -> list[str]:
 
 def _cost(at: Place, request: EmbedRequest, spec: str, download: Download) -> dict[str, str]:
     times = max(1, len(request.caption_level)) if spec.startswith("hf:") else 1
-    parameters, widths = shape_of(spec)
+    parameters, widths = _model_shape(spec)
     room = room_for(widths, queries.card(at).size)
     return {
         "model": spec,
@@ -277,6 +278,14 @@ def _cost(at: Place, request: EmbedRequest, spec: str, download: Download) -> di
 @st.cache_data(max_entries=256, ttl=600, show_spinner="Looking at the model")
 def _ask(spec: str) -> Download:
     return weights_of(spec)
+
+
+@st.cache_data(max_entries=256, ttl=600, show_spinner="Looking at the model")
+def _model_shape(spec: str) -> Shape:
+    shape = known_shape(spec)
+    with suppress(OfflineError):  # the reason is that of the download
+        shape = shape_of(spec) if shape[0] is None else shape
+    return shape
 
 
 def _draw_import(at: Place) -> None:
