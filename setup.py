@@ -34,5 +34,6 @@ setup(
         ],
         "core.cave": ["*.svg", "*.toml"],
         "core.cave.training": ["*.toml"],
+        "core.metrics": ["*.toml"],
     },
 )

@@ -1,6 +1,6 @@
 """Every metric by its id: `METRICS["mutual_knn"](x, y, k=10)`.
 
-To add a metric, write its file and name it here.
+To add a metric, describe it in metrics.toml, write its engine, and name it here.
 """
 
 from __future__ import annotations

@@ -13,24 +13,17 @@ from jaxtyping import Bool, Float, Float64
 from core.errors import MetricError
 from core.machine.memory import check_memory
 from core.metrics.spec import (
-    ANGLES,
-    HUH,
-    KORNBLITH,
-    NEIGHBORS,
+    SPECS,
     AnyEngine,
     Chance,
     CpuEngine,
     Metric,
-    MetricSpec,
     PairChance,
 )
-from core.options import Range
 from core.pairs.engine import EachPair, PairRows, Sums, streamed, triangle
 from core.pairs.subsets import CenteredLocal
 from core.spaces.kernels import (
     ROUNDING,
-    UNITS,
-    VARIANTS,
     centered,
     check_length,
     check_unbiased,
@@ -143,21 +136,7 @@ def _hsic(
 
 
 CKA = Metric(
-    MetricSpec(
-        id="cka",
-        title="Centered kernel alignment",
-        short="CKA",
-        formula=r"\frac{\mathrm{tr}(KHLH)}{\sqrt{\mathrm{tr}(KHKH)\,\mathrm{tr}(LHLH)}}",
-        sees=(
-            "Whether the same pairs of stimuli are similar and dissimilar, far pairs as much as"
-            " near ones."
-        ),
-        misses=(
-            "Fine structure next to a few dominant directions; high by chance where dimensions"
-            " outnumber stimuli."
-        ),
-        reference=f"{KORNBLITH}, equations 3 and 4",
-    ),
+    SPECS["cka"],
     engine=lambda: PairRows(lambda x: triangle(centered(linear(x)), diagonal=True)),
     every_pair=True,
     streamed=lambda: streamed(cka_of_sums),
@@ -167,21 +146,7 @@ CKA = Metric(
 )
 
 UNBIASED_CKA = Metric(
-    MetricSpec(
-        id="unbiased_cka",
-        title="Unbiased CKA",
-        short="unbiased CKA",
-        formula=(
-            r"\frac{\mathrm{HSIC}_u(K, L)}{\sqrt{\mathrm{HSIC}_u(K, K)\,\mathrm{HSIC}_u(L, L)}}"
-        ),
-        range=(-1.0, 1.0),
-        sees="What CKA sees, with a chance level of 0 for any widths and any number of stimuli.",
-        misses="Fine structure next to a few dominant directions.",
-        reference=(
-            "Song, Smola, Gretton, Bedo, Borgwardt 2012, Feature Selection via Dependence"
-            " Maximization"
-        ),
-    ),
+    SPECS["unbiased_cka"],
     engine=lambda: PairRows(lambda x: triangle(u_centered(linear(x)), diagonal=False)),
     every_pair=True,
     streamed=lambda: streamed(unbiased_cka_of_sums),
@@ -192,27 +157,7 @@ UNBIASED_CKA = Metric(
 )
 
 RBF_CKA = Metric(
-    MetricSpec(
-        id="rbf_cka",
-        title="CKA with a Gaussian kernel",
-        short="Gaussian CKA",
-        formula=(
-            r"\mathrm{CKA}(K, L), \quad K_{ij} = \exp\left(-\frac{\lVert x_i - x_j \rVert^2}{2"
-            r" \sigma^2}\right)"
-        ),
-        sees=(
-            "Which stimuli lie within one bandwidth of each other; a wide one sees what CKA sees, a"
-            " narrow one only the nearest."
-        ),
-        misses=(
-            "How far apart stimuli are that lie many bandwidths apart; high by chance where the"
-            " kernel is narrow."
-        ),
-        defaults={"bandwidth": 1.0, "unit": "median"},
-        ranges={"bandwidth": Range(1e-4, 1e6, whole=False)},
-        choices={"unit": UNITS},
-        reference=f"{KORNBLITH}, section 3",
-    ),
+    SPECS["rbf_cka"],
     engine=lambda **width: PairRows(lambda x: triangle(centered(rbf(x, **width)), diagonal=True)),
     every_pair=True,
 )
@@ -276,31 +221,7 @@ def _local_on_torch(device: torch.device, *, k: int, variant: str) -> AnyEngine:
 # is CKA there only in spaces of mean 0 and without the kernels' diagonals, since centering rows
 # alone leaves K̄ᵢⱼ ≠ K̄ⱼᵢ, so that Σᵢⱼ K̄ᵢⱼ L̄ᵢⱼ ≠ tr(K̄L̄).
 CKNNA = Metric(
-    MetricSpec(
-        id="cknna",
-        title="Centered kernel nearest-neighbor alignment",
-        short="CKNNA",
-        formula=(
-            r"\frac{A(K, L)}{\sqrt{A(K, K)\,A(L, L)}}, \quad A(K, L) = \sum_{i,j} \alpha(i,"
-            r" j)\,\bar{K}_{ij} \bar{L}_{ij}"
-        ),
-        range=(-1.0, 1.0),
-        scope="local",
-        invariances=ANGLES,
-        sees=(
-            "Which stimuli are close together and how close they are, for pairs that are neighbors"
-            " in both spaces."
-        ),
-        misses=(
-            "Everything beyond the k neighbors; and a few stimuli with very similar neighbors can"
-            " outweigh all others."
-        ),
-        defaults={"k": 10, "variant": "paper"},
-        ranges={"k": NEIGHBORS},
-        choices={"variant": VARIANTS},
-        unbounded={"variant": "released"},
-        reference=f"{HUH}, appendix A",
-    ),
+    SPECS["cknna"],
     engine=_local_engine,
     on_torch=_local_on_torch,
 )

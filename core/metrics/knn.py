@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float64, Int32, Int64
 
-from core.metrics.spec import ANGLES, HUH, NEIGHBORS, AnyEngine, Chance, Metric, MetricSpec
+from core.metrics.spec import SPECS, AnyEngine, Chance, Metric
 from core.pairs.lists import NeighborLists, lists_of, overlaps, permuted_overlaps
 from core.spaces.preprocess import check_k
 
 if TYPE_CHECKING:
     import torch
 
-SIDES = ("given", "exchanged")
 Lists = Int32[np.ndarray, "n k"]
 Terms = Float64[np.ndarray, " n"]
 Shared = Int64[np.ndarray, " *n"]
@@ -116,25 +115,8 @@ def edit_terms(a: Lists, b: Lists) -> Terms:
     return shares
 
 
-_spec = partial(
-    MetricSpec,
-    scope="local",
-    order_alone=True,
-    invariances=ANGLES,
-    defaults={"k": 10},
-    ranges={"k": NEIGHBORS},
-)
-
 MUTUAL_KNN = Metric(
-    _spec(
-        id="mutual_knn",
-        title="Mutual k-nearest neighbors",
-        short="mutual k-NN",
-        formula=r"\frac{1}{n} \sum_{i=1}^{n} \frac{|A_i \cap B_i|}{k}",
-        sees="Which stimuli are close together, whatever the widths and scales of the two spaces.",
-        misses="How close they are, the order of the k neighbors, and everything beyond them.",
-        reference=f"{HUH}, appendix A",
-    ),
+    SPECS["mutual_knn"],
     engine=partial(NeighborLists, overlaps, shuffled=permuted_overlaps),
     on_torch=_mutual_on_torch,
     chance=Chance(mutual_knn_chance, "k/(n − 1)"),
@@ -142,20 +124,7 @@ MUTUAL_KNN = Metric(
 )
 
 JACCARD_KNN = Metric(
-    _spec(
-        id="jaccard_knn",
-        title="Jaccard similarity of neighbors",
-        short="Jaccard k-NN",
-        formula=r"\frac{1}{n} \sum_{i=1}^{n} \frac{|A_i \cap B_i|}{|A_i \cup B_i|}",
-        sees=(
-            "The same as mutual k-NN; a stimulus with half of its neighbors in common counts a"
-            " third."
-        ),
-        misses="How close they are, the order of the k neighbors, and everything beyond them.",
-        reference=(
-            "Klabunde, Schumacher, Strohmaier, Lemmerich 2023, Similarity of Neural Network Models"
-        ),
-    ),
+    SPECS["jaccard_knn"],
     engine=lists_of(jaccard_terms),
     share=jaccard_share,
 )
@@ -163,28 +132,7 @@ JACCARD_KNN = Metric(
 # sides: "given", as the released code defines it; "exchanged", as its measure_alignment.py calls
 # it, with y first: the first step is to a neighbor in x
 CYCLE_KNN = Metric(
-    _spec(
-        id="cycle_knn",
-        title="Cycle k-nearest neighbors",
-        short="cycle k-NN",
-        formula=r"\frac{1}{n} \sum_{i=1}^{n} \left[ \exists\, j \in B_i : i \in A_j \right]",
-        symmetric=False,
-        sees=(
-            "Whether neighborhoods lead back to where they started, even if two spaces name"
-            " different neighbors."
-        ),
-        misses=(
-            "Most differences once k is above the square root of n, where nearly every walk finds a"
-            " way back by chance."
-        ),
-        defaults={"k": 10, "sides": "given"},
-        choices={"sides": SIDES},
-        reference=(
-            f"{HUH}, released code; its pipeline calls it with the sides exchanged"
-            " (sides=exchanged)"
-        ),
-        self_aligned=False,
-    ),
+    SPECS["cycle_knn"],
     engine=lambda *, k, sides: lists_of(
         cycle_terms if sides == "given" else lambda a, b: cycle_terms(b, a)
     )(k),
@@ -193,38 +141,11 @@ CYCLE_KNN = Metric(
 
 
 LCS_KNN = Metric(
-    _spec(
-        id="lcs_knn",
-        title="Longest common subsequence of neighbors",
-        short="subsequence k-NN",
-        formula=r"\frac{1}{n} \sum_{i=1}^{n} \frac{\mathrm{lcs}(A_i, B_i)}{k}",
-        sees=(
-            "Which stimuli are close together, and whether they follow each other in the same"
-            " order."
-        ),
-        misses=(
-            "How close they are, how far a neighbor moved in the order, and everything beyond the k"
-            " neighbors."
-        ),
-        reference=f"{HUH}, appendix A",
-    ),
+    SPECS["lcs_knn"],
     engine=lists_of(subsequence_terms),
 )
 
 EDIT_DISTANCE_KNN = Metric(
-    _spec(
-        id="edit_distance_knn",
-        title="Edit similarity of neighbors",
-        short="edit k-NN",
-        formula=r"1 - \frac{1}{n} \sum_{i=1}^{n} \frac{\mathrm{Levenshtein}(A_i, B_i)}{k}",
-        sees=(
-            "Which stimuli are close together, and whether each is at the same place in the order."
-        ),
-        misses=(
-            "How close they are, and everything beyond the k neighbors; one place off costs as much"
-            " as not being there."
-        ),
-        reference=f"{HUH}, appendix A",
-    ),
+    SPECS["edit_distance_knn"],
     engine=lists_of(edit_terms),
 )

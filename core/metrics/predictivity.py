@@ -15,8 +15,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Float64, Int64
 
 from core.errors import MetricError
-from core.metrics.spec import KORNBLITH, Metric, MetricSpec
-from core.options import Range
+from core.metrics.spec import SPECS, Metric
 from core.pairs.engine import (
     Moments,
     Predictions,
@@ -169,26 +168,7 @@ def _errors_of_sums(
 
 
 LINEAR_PREDICTIVITY = Metric(
-    MetricSpec(
-        id="linear_predictivity",
-        title="Linear predictivity (cross-validated R²)",
-        short="linear R²",
-        formula=r"\tfrac{1}{2} \left( R^2_{x \to y} + R^2_{y \to x} \right)",
-        range=(float("-inf"), 1.0),
-        sees=(
-            "What a linear map fitted on some stimuli can predict of the others; chance is 0 or"
-            " less, however wide the spaces."
-        ),
-        misses=(
-            "Directions of little variance, and what only a curved map finds; folds go by position,"
-            " so order matters a little."
-        ),
-        defaults={"folds": 5},
-        ranges={"folds": Range(3, 1_000)},
-        reference=f"{KORNBLITH}, table 1",
-        self_aligned=False,
-        costly=True,
-    ),
+    SPECS["linear_predictivity"],
     engine=lambda *, folds: Predictions(
         partial(fit_parts, folds=folds), partial(explained, folds=folds)
     ),

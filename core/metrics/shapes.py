@@ -8,8 +8,7 @@ import numpy as np
 from jaxtyping import Float, Float64
 
 from core.errors import MetricError
-from core.metrics.spec import KORNBLITH, Chance, Metric, MetricSpec
-from core.options import Range
+from core.metrics.spec import SPECS, Chance, Metric
 from core.pairs.engine import (
     EachPair,
     PairRows,
@@ -55,50 +54,14 @@ def procrustes_of_sums(sums: Sums) -> float:
 
 
 PROCRUSTES = Metric(
-    MetricSpec(
-        id="procrustes",
-        title="Orthogonal Procrustes similarity",
-        short="Procrustes",
-        formula=r"\frac{\|X^\top Y\|_*}{\|X\|_F \|Y\|_F}",
-        sees=(
-            "How well one space fits the other after a rotation, every stimulus counted by its"
-            " distance from the mean."
-        ),
-        misses=(
-            "Any match that needs stretching; it is high by chance where spaces are wider than"
-            " stimuli are many."
-        ),
-        reference=(
-            "Ding, Denain, Steinhardt 2021, Grounding Representation Similarity with Statistical"
-            " Testing"
-        ),
-    ),
+    SPECS["procrustes"],
     engine=lambda: EachPair(lambda x: shape(basis_of(x)), overlap, reorder_rows),
     streamed=lambda: streamed(procrustes_of_sums, stream_shape),
     version=2,
 )
 
 SHAPE_ANGLE = Metric(
-    MetricSpec(
-        id="shape_angle",
-        title="Angular shape distance (radians)",
-        short="shape angle",
-        formula=r"\arccos \frac{\|X^\top Y\|_*}{\|X\|_F \|Y\|_F}",
-        range=(0.0, float(np.pi / 2)),
-        higher_is_more_aligned=False,
-        sees=(
-            "What Procrustes similarity sees, as a true distance: models can be embedded and"
-            " clustered by it."
-        ),
-        misses=(
-            "Any match that needs stretching; it is low by chance where spaces are wider than"
-            " stimuli are many."
-        ),
-        reference=(
-            "Williams, Kunz, Kornblith, Linderman 2021, Generalized Shape Metrics on Neural"
-            " Representations"
-        ),
-    ),
+    SPECS["shape_angle"],
     engine=lambda: EachPair(lambda x: shape(basis_of(x)), angle, reorder_rows),
     version=2,
 )
@@ -144,23 +107,7 @@ def weighted_correlation(a: Basis, b: Basis) -> float:
 
 
 SVCCA = Metric(
-    MetricSpec(
-        id="svcca",
-        title="Singular vector canonical correlation",
-        short="SVCCA",
-        formula=r"\frac{1}{r} \sum_{i=1}^{r} \sigma_i(U_x^\top U_y)",
-        invariances=frozenset({"isotropic_scaling", "translation"}),
-        sees="Whether the directions in which most features vary are the same.",
-        misses=(
-            "How much each kept direction varies, all weaker directions, and which stimuli differ."
-        ),
-        defaults={"rank": 10},
-        ranges={"rank": Range(2, 100_000)},
-        reference=(
-            "Raghu, Gilmer, Yosinski, Sohl-Dickstein 2017, SVCCA: Singular Vector Canonical"
-            " Correlation Analysis"
-        ),
-    ),
+    SPECS["svcca"],
     engine=lambda *, rank: EachPair(
         partial(leading_basis, rank=rank), mean_correlation, reorder_basis
     ),
@@ -168,54 +115,16 @@ SVCCA = Metric(
 )
 
 PWCCA = Metric(
-    MetricSpec(
-        id="pwcca",
-        title="Projection-weighted canonical correlation",
-        short="PWCCA",
-        formula=(
-            r"\sum_i \alpha_i \rho_i \big/ \sum_i \alpha_i, \quad \alpha_i = \sum_j |\langle h_i,"
-            r" x_j \rangle|"
-        ),
-        symmetric=False,
-        invariances=frozenset({"isotropic_scaling", "translation"}),
-        sees="How much of what the first space's features say can be said linearly in the second.",
-        misses=(
-            "How strongly the second space says it; it is high by chance unless stimuli far"
-            " outnumber dimensions."
-        ),
-        reference=(
-            "Morcos, Raghu, Bengio 2018, Insights on Representational Similarity with Canonical"
-            " Correlation"
-        ),
-    ),
+    SPECS["pwcca"],
     engine=lambda: EachPair(lambda x: span(center(x)), weighted_correlation, reorder_basis),
     version=2,
 )
 
 MEAN_CCA = Metric(
-    MetricSpec(
-        id="mean_cca",
-        title="Mean canonical correlation",
-        short="mean CCA",
-        formula=r"\frac{1}{r} \sum_{i=1}^{r} \rho_i",
-        invariances=frozenset(
-            {"rotation", "isotropic_scaling", "translation", "invertible_linear"}
-        ),
-        sees=(
-            "Whether the same linear features can be read from both spaces, however faint they are."
-        ),
-        misses=(
-            "How strongly a feature is expressed; it is high by chance unless stimuli far outnumber"
-            " dimensions."
-        ),
-        reference=f"{KORNBLITH}, table 1",
-    ),
+    SPECS["mean_cca"],
     engine=lambda: EachPair(basis_of, mean_correlation, reorder_basis),
     version=2,
 )
-
-
-CORRELATIONS = ("spearman", "pearson")
 
 
 def dissimilarities(
@@ -256,22 +165,7 @@ def unit_row(
 
 
 RSA = Metric(
-    MetricSpec(
-        id="rsa",
-        title="Representational similarity analysis",
-        short="RSA",
-        formula=r"\rho\left(\lVert x_i - x_j \rVert, \lVert y_i - y_j \rVert\right)_{i < j}",
-        range=(-1.0, 1.0),
-        order_alone=True,
-        sees="Whether the same pairs of stimuli are far apart, in the order of all distances.",
-        misses=(
-            "Which stimuli are nearest neighbors: they are few among all pairs; and any bending"
-            " that keeps the order of distances."
-        ),
-        defaults={"correlation": "spearman"},
-        choices={"correlation": CORRELATIONS},
-        reference="Kriegeskorte, Mur, Bandettini 2008, Representational similarity analysis",
-    ),
+    SPECS["rsa"],
     engine=lambda correlation: PairRows(
         partial(dissimilarities, correlation=correlation),
         partial(of_matrix, correlation=correlation),

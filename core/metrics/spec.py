@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 from jaxtyping import Bool, Float, Float64, Int64
 
 from core.errors import MetricError
-from core.options import MOST_STIMULI, Range
+from core.options import Range
 from core.pairs.engine import Engine, PairEngine
 from core.spaces.preprocess import check_pair
 
 Invariance = Literal["rotation", "isotropic_scaling", "translation", "invertible_linear"]
 INVARIANCES: tuple[Invariance, ...] = get_args(Invariance)
 SHAPE: frozenset[Invariance] = frozenset({"rotation", "isotropic_scaling", "translation"})
-ANGLES: frozenset[Invariance] = frozenset({"rotation", "isotropic_scaling"})
 UNBOUNDED = (-np.inf, np.inf)
-HUH = "Huh, Cheung, Wang, Isola 2024, The Platonic Representation Hypothesis"
-KORNBLITH = (
-    "Kornblith, Norouzi, Lee, Hinton 2019, Similarity of Neural Network Representations Revisited"
-)
-NEIGHBORS = Range(1, MOST_STIMULI)  # k; n − 1 at most
 
 Parameter = int | float | str
 AnyEngine = Engine[Any]  # metrics differ in how their engines hold layers
@@ -64,6 +60,28 @@ class MetricSpec:
     unbounded: Mapping[str, str] = field(default_factory=dict)
     self_aligned: bool = True
     costly: bool = False
+
+
+def _read_specs() -> dict[str, MetricSpec]:
+    specs = {}
+    text = Path(__file__).with_name("metrics.toml").read_text("utf-8")
+    for name, fields in tomllib.loads(text).items():
+        ranges, choices = fields.pop("ranges", {}), fields.pop("choices", {})
+        specs[name] = MetricSpec(
+            id=name,
+            range=tuple(fields.pop("range", (0.0, 1.0))),
+            invariances=frozenset(fields.pop("invariances", SHAPE)),
+            ranges={
+                key: Range(least, most, whole=isinstance(least, int))
+                for key, (least, most) in ranges.items()
+            },
+            choices={key: tuple(words) for key, words in choices.items()},
+            **fields,
+        )
+    return specs
+
+
+SPECS = _read_specs()
 
 
 @dataclass(frozen=True)

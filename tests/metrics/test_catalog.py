@@ -12,7 +12,8 @@ from core.cli import main
 from core.metrics import METRICS
 from core.metrics.catalog import PRINTED, PROPERTIES, make_engine
 from core.metrics.knn import cycle_terms, edit_terms, mutual_share, mutual_terms, subsequence_terms
-from core.metrics.spec import NEIGHBORS, Chance, Metric, MetricSpec
+from core.metrics.spec import Chance, Metric, MetricSpec
+from core.options import Range
 from core.pairs.lists import lists_of
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
@@ -72,7 +73,7 @@ FIRST = Metric(
         sees="Which stimulus is the nearest.",
         misses="All others.",
         defaults={"k": 1},
-        ranges={"k": NEIGHBORS},
+        ranges={"k": Range(1, N)},
         reference="none",
     ),
     engine=lists_of(first_terms),

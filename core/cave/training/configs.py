@@ -21,7 +21,7 @@ from core.modalities import Item
 
 Tier = Literal["starter", "core", "family"]
 Varies = Literal["", "tasks", "weight decay", "width", "data", "transfer"]
-IMAGE = 48  # pixels: 36 patches of 8
+IMAGE = 48  # pixels
 CONTEXT = 128  # tokens
 VOCABULARY = 1280  # enough that the captions' words are whole
 NOTES = "note-gpt2"  # GPT-2 with notes for words
@@ -43,6 +43,7 @@ TASK_COUNTS: list[int] = _FAMILY["task_counts"]
 _SMALL = ("xs", "s", "m")
 _CAUSAL = ("gpt2", "llama", "bloom")
 _REPLICATED = ("vit_tiny_patch16_224", *_CAUSAL, NOTES)
+_PUBLISHED = ("MAE (published)", "DINO (with KoLeo)")
 _SEEDS = (1, 2)  # and 0
 
 
@@ -101,15 +102,7 @@ def vision(
     label, title: replace the objective in its name and title. more: what differs from the
     objective's recipe.
     """
-    shape = _RECIPES["sizes"][line][size]
-    if line == "vit":
-        depth, width, heads = shape
-        architecture = "vit_tiny_patch16_224"
-        model = {"img_size": IMAGE, "patch_size": 8, "depth": depth, "embed_dim": width}
-        model |= {"num_heads": heads, "num_classes": 0}
-    else:
-        architecture = "resnet10t"
-        model = {"stem_width": shape[0], "channels": shape[1], "num_classes": 0}
+    architecture = {"vit": "vit_tiny_patch16_224", "resnet": "resnet10t"}[line]
     recipe = dict(_RECIPES["objectives"][objective])
     if options := recipe.get("options"):
         lists = {name: tuple(one) for name, one in options.items() if isinstance(one, list)}
@@ -117,43 +110,20 @@ def vision(
         recipe["options"] = options | lists | tasks
     name = f"{line}-{label or objective.partition(' (')[0].lower()}-{size}"
     full = f"{FAMILIES[architecture]} {size.upper()} · {title or objective}"
+    model = _RECIPES["sizes"][architecture][size]
     steps = {"steps": _RECIPES["images"][size] // recipe["batch"]}
     return Config(name, full, architecture, objective, model, size=size, **steps | recipe | more)
 
 
-def language(architecture: str, size: str, *, tier: Tier = "family") -> Config:
+def language(architecture: str, size: str, **more: Any) -> Config:
     """Return the config of a language model: gpt2, llama, bloom or roberta, or of melodies."""
-    depth, width, heads = _RECIPES["sizes"]["text"][size]
-    shape = {"num_hidden_layers": depth, "hidden_size": width, "num_attention_heads": heads}
-    models: dict[str, dict[str, Any]] = {
-        "gpt2": {"n_layer": depth, "n_embd": width, "n_head": heads, "n_positions": CONTEXT},
-        "bloom": {"n_layer": depth, "hidden_size": width, "n_head": heads},
-        "llama": {  # three matrices in its feed-forward where the others have two
-            **shape,
-            "intermediate_size": 8 * width // 3,
-            "max_position_embeddings": CONTEXT,
-            "tie_word_embeddings": True,
-        },
-        "roberta": {  # it counts from its padding id on
-            **shape,
-            "intermediate_size": 4 * width,
-            "max_position_embeddings": CONTEXT + 8,
-        },
-    }
+    objective = {"roberta": "masked language", NOTES: "next note"}.get(architecture, "language")
+    model = _RECIPES["sizes"]["gpt2" if architecture == NOTES else architecture][size]
     steps, rate = _RECIPES["text"][size]
-    return Config(
-        f"{architecture}-{size}",
-        f"{FAMILIES[architecture]} {size.upper()}",
-        architecture,
-        {"roberta": "masked language", NOTES: "next note"}.get(architecture, "language"),
-        models["gpt2" if architecture == NOTES else architecture],
-        steps=1500 if architecture == NOTES else steps,
-        batch=32,
-        rate=rate,
-        decay=0.01,
-        size=size,
-        tier=tier,
-    )
+    recipe = {"steps": 1500 if architecture == NOTES else steps, "rate": rate, "size": size}
+    recipe |= {"batch": 32, "decay": 0.01}
+    name, title = f"{architecture}-{size}", f"{FAMILIES[architecture]} {size.upper()}"
+    return Config(name, title, architecture, objective, model, **recipe | more)
 
 
 def draw_tasks(count: int) -> list[tuple[str, ...]]:
@@ -180,64 +150,49 @@ def _main_line() -> Iterator[Config]:
         for architecture in _CAUSAL:
             yield language(architecture, size, tier="core" if size in _SMALL else "family")
     yield from (language("roberta", size) for size in ("s", "m"))
-    yield from (_untrained(language(architecture, "s")) for architecture in _CAUSAL)
+    untrained = [language(architecture, "s") for architecture in _CAUSAL]
     yield from (language(NOTES, size) for size in ("xs", "s"))
-    yield _untrained(language(NOTES, "xs"))
+    for usual in (*untrained, language(NOTES, "xs")):
+        name, title = f"{usual.architecture}-untrained-{usual.size}", f"{usual.title} · untrained"
+        yield replace(usual, name=name, title=title, objective="untrained", steps=0)
 
 
-def _untrained(config: Config) -> Config:
-    name = f"{config.architecture}-untrained-{config.size}"
-    title = f"{config.title} · untrained"
-    return replace(config, name=name, title=title, objective="untrained", steps=0)
-
-
-def _narrow() -> Iterator[Config]:
+def _varied() -> Iterator[Config]:
+    """Yield what differs from a usual recipe in one thing: objectives nearer to the letter of their
+    works, narrow supervision, sets of tasks, weight decay, width, share of the data, teacher.
+    """
+    yield from (
+        vision("vit", "MAE (published)", size, label="mae-published") for size in ("xs", "s")
+    )
+    yield vision("vit", "DINO (with KoLeo)", "s")
     for size in _SMALL:
         yield vision("vit", "supervised (one label)", size, label="narrow")
         start = f"vit-clip-{size}"
         yield vision("vit", "CLIP fine-tuned (one label)", size, label="tuned-narrow", start=start)
-
-
-def _task_sets() -> Iterator[Config]:
-    named = {
+    sets = {
         f"{count}tasks-set{number}": (f"{count} task{'s' * (count > 1)}, set {number}", tasks)
         for count in TASK_COUNTS
         for number, tasks in enumerate(draw_tasks(count), 1)
     }
-    named |= {
-        label: (f"{label} alone", tuple(tasks)) for label, tasks in _FAMILY["special"].items()
-    }
-    for label, (title, tasks) in named.items():
-        options = {"tasks": tasks}
-        yield vision(
-            "vit", "multitask", "s", label=label, title=title, options=options, varies="tasks"
-        )
-
-
-def _simplicity() -> Iterator[Config]:
-    usual = vision("vit", "multitask", "xs")
+    sets |= {label: (f"{label} alone", tuple(one)) for label, one in _FAMILY["special"].items()}
+    for label, (title, tasks) in sets.items():
+        changes: dict[str, Any] = {"options": {"tasks": tasks}, "varies": "tasks"}
+        yield vision("vit", "multitask", "s", label=label, title=title, **changes)
+    sees, reads = vision("vit", "multitask", "xs"), language("gpt2", "xs")
     for decay in _FAMILY["decays"]:
-        title = f"weight decay {decay:g}"
-        yield _variant(usual, f"decay{decay:g}", title, decay=decay, varies="weight decay")
+        changes = {"decay": decay, "varies": "weight decay"}
+        yield _variant(sees, f"decay{decay:g}", f"weight decay {decay:g}", **changes)
     for width in _FAMILY["widths"]:
-        model = {**usual.model, "embed_dim": width}
-        yield _variant(usual, f"width{width}", f"width {width}", model=model, varies="width")
-
-
-def _learners() -> tuple[Config, Config]:
-    return vision("vit", "multitask", "xs"), language("gpt2", "xs")
-
-
-def _data() -> Iterator[Config]:
-    for usual in _learners():
-        for part in _FAMILY["shares"]:
-            title = f"1/{part} of the data"
-            yield _variant(usual, f"data1of{part}", title, data=1 / part, varies="data")
-
-
-def _transfer() -> Iterator[Config]:
-    for usual in (*_learners(), *_data()):
-        teacher, label = _FAMILY["teachers"][usual.name.split("-data")[0]]
+        changes = {"model": {**sees.model, "embed_dim": width}, "varies": "width"}
+        yield _variant(sees, f"width{width}", f"width {width}", **changes)
+    shares = [
+        _variant(usual, f"data1of{part}", f"1/{part} of the data", data=1 / part, varies="data")
+        for usual in (sees, reads)
+        for part in _FAMILY["shares"]
+    ]
+    yield from shares
+    for usual in (sees, reads, *shares):
+        teacher, label = _FAMILY["teachers"][usual.name.partition("-data")[0]]
         yield _variant(usual, label, f"with {label}", teacher=teacher, varies="transfer")
 
 
@@ -245,37 +200,33 @@ def _variant(usual: Config, label: str, title: str, **changes: Any) -> Config:
     return replace(usual, name=f"{usual.name}-{label}", title=f"{usual.title} · {title}", **changes)
 
 
-def _replicates(line: Iterable[Config], narrow: Iterable[Config]) -> Iterator[Config]:
-    """Train again, from another initialization or from a replicate of the start, with the data in
-    another order: what is trained of the main line up to M, narrow supervision up to S, the shares
-    of data and transfer twice; the strengths of simplicity once.
+def _is_replicated(config: Config) -> bool:
+    """Return whether a model is trained again: the main line up to M, narrow supervision up to S,
+    and those that vary in data, transfer, weight decay or width.
     """
-    trained = [
-        config
-        for config in line
-        if config.steps and config.size in _SMALL and config.architecture in _REPLICATED
-    ]
-    small = [config for config in narrow if config.size != "m"]
-    again = [(seed, (*trained, *small, *_data(), *_transfer())) for seed in _SEEDS]
-    for seed, configs in (*again, (1, (*_simplicity(),))):
-        for config in configs:
-            start = f"{config.start}-seed{seed}" if config.start else None
-            changes = {"seed": seed, "start": start, "snapshots": (), "tier": "family"}
-            yield _variant(config, f"seed{seed}", f"seed {seed}", **changes)
+    if config.varies:
+        return config.varies != "tasks"
+    if "one label" in config.objective:
+        return config.size != "m"
+    usual = config.architecture in _REPLICATED and config.objective not in _PUBLISHED
+    return usual and bool(config.steps) and config.size in _SMALL
 
 
 def _table() -> dict[str, Config]:
-    """Name every config, and mark the starters and the models that publish copies on the way, at
-    about equal steps of the logarithm.
+    """Name every config, replicates last: another initialization or a replicate of the start, and
+    the data in another order. Starters are marked, and the models that publish copies on the way,
+    at about equal steps of the logarithm.
     """
+    line, varied = list(_main_line()), list(_varied())
+    configs = [*line, *varied]
+    for seed in _SEEDS:
+        for config in filter(_is_replicated, (*line, *varied)):
+            if seed == 1 or config.varies not in ("weight decay", "width"):
+                start = f"{config.start}-seed{seed}" if config.start else None
+                changes: dict[str, Any] = {"seed": seed, "start": start, "tier": "family"}
+                configs.append(_variant(config, f"seed{seed}", f"seed {seed}", **changes))
     table = {}
-    line, narrow = list(_main_line()), list(_narrow())
-    published = (  # nearer to the letter of their works than the main line's
-        *(vision("vit", "MAE (published)", size, label="mae-published") for size in ("xs", "s")),
-        vision("vit", "DINO (with KoLeo)", "s"),
-    )
-    variants = *published, *narrow, *_task_sets(), *_simplicity(), *_data(), *_transfer()
-    for config in (*line, *variants, *_replicates(line, narrow)):
+    for config in configs:
         if config.name in _FAMILY["starters"]:
             config = replace(config, tier="starter")
         if config.name in _FAMILY["tracked"]:
