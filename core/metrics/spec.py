@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
-from jaxtyping import Bool, Float, Float64, Int64
+from jaxtyping import Bool, Float, Float64, Int64, Real
 
 from core.errors import MetricError
 from core.options import Range
@@ -128,12 +128,13 @@ class Metric:
     version: int = 1
 
     def __call__(
-        self, x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "m dy"], **parameters: Parameter
+        self, x: Real[np.ndarray, "n dx"], y: Real[np.ndarray, "m dy"], **parameters: Parameter
     ) -> float:
         """Compare two spaces over the same stimuli, clamped and normalized by the caller; raises
         MetricError.
         """
         complete = self.complete(parameters)
+        x, y = (one.astype(np.result_type(one, np.float32), copy=False) for one in (x, y))
         check_pair(x, y)
         return self.engine(**complete).score(x, y)
 

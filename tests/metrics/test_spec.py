@@ -239,3 +239,10 @@ def test_parameters_of_another_kind_are_refused(metric, given):
         match=rf"{name} of {metric} is a (whole number|number|word), such as .*; got {value!r}",
     ):
         METRICS[metric](np.eye(5), np.eye(5), **given)
+
+
+@every_metric
+def test_whole_numbers_count_as_floats(metric: Metric) -> None:
+    rng = np.random.default_rng(0)
+    x, y = (rng.integers(-9, 9, (N, 6)) for _ in range(2))
+    assert metric(x, y) == metric(x.astype(float), y.astype(float))
