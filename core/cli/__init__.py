@@ -41,7 +41,6 @@ MODULES = {
     "app": ("app", "the dashboard over a store, on localhost", False),
     "dataset": ("library", "add, list, rename or delete datasets", True),
     "model": ("library", "list, rename or delete models", True),
-    "result": ("library", "list or delete what is kept over a dataset", True),
     "competence": ("library", "", True),
     "metrics": ("library", "", True),
     "embed": ("embed", "embed a dataset with models", False),

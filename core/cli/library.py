@@ -1,4 +1,4 @@
-"""What a store holds: `dataset`, `model`, `result`, `competence import` and `metrics list`.
+"""What a store holds: `dataset`, `model`, `competence import` and `metrics list`.
 
 A command that deletes prints what it would delete, and deletes it with `--yes`.
 """
@@ -6,7 +6,6 @@ A command that deletes prints what it would delete, and deletes it with `--yes`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,14 +20,12 @@ from core.machine.memory import size_text
 from core.metrics.catalog import metrics_table
 from core.options import argument, option
 from core.progress import ConsoleProgress, heard_by
-from core.questions.kept import list_results
 from core.stimuli.addition import Addition, open_addition
 from core.store import (
     Deletion,
     Store,
     add_dataset,
     carry_out,
-    delete_results,
     plan_dataset_deletion,
     plan_model_deletion,
     rename_dataset,
@@ -36,7 +33,6 @@ from core.store import (
 )
 from core.store.editing import device_of, embedding_size, seconds_of, widths_of
 from core.store.listing import check_title
-from core.study.study import Study
 
 TITLE = 'what people call it; "" for its own title'
 
@@ -47,20 +43,15 @@ class Deleting(Command):
 
     yes: bool = option(False, help="delete; without this, print what would be deleted")
 
-    def confirm(self, lines: Sequence[str], delete: Callable[[], object]) -> int:
-        """Print what would be deleted, and delete it if --yes was given."""
-        print("\n".join(lines))
+    def carry_out(self, store: Path, plan: Deletion) -> int:
+        """Print what a deletion takes along, and delete it if --yes was given."""
+        print(*plan.sentences, f"{len(plan.files)} files, {size_text(plan.size)}", sep="\n")
         if not self.yes:
             print("platoscope: nothing is deleted yet; add --yes to delete it", file=sys.stderr)
             return MISTAKE
-        delete()
+        carry_out(store, plan)
         print("deleted", file=sys.stderr)
         return 0
-
-    def carry_out(self, store: Path, plan: Deletion) -> int:
-        """Print what a deletion takes along, and delete it if --yes was given."""
-        lines = [*plan.sentences, f"{len(plan.files)} files, {size_text(plan.size)}"]
-        return self.confirm(lines, lambda: carry_out(store, plan))
 
 
 @dataclass(frozen=True)
@@ -221,42 +212,6 @@ class DeleteModel(Deleting):
 
     def run(self, store: Path) -> int:
         return self.carry_out(store, plan_model_deletion(store, self.dataset, self.name))
-
-
-@dataclass(frozen=True)
-class ListResults(Printing):
-    """List what is kept over a dataset: answers, neighbors and more."""
-
-    command = "result list"
-
-    dataset: str = dataset_option()
-
-    def run(self, store: Path) -> None:
-        print_table(list_results(Study(Store(store), self.dataset)), as_json=self.json)
-
-
-@dataclass(frozen=True)
-class DeleteResults(Deleting):
-    """Delete results by name, or all that are stale."""
-
-    command = "result delete"
-
-    name: tuple[str, ...] = argument(
-        metavar="NAME", help="results (all that are stale)", optional=True
-    )
-    dataset: str = dataset_option()
-
-    def run(self, store: Path) -> int:
-        table = list_results(Study(Store(store), self.dataset))
-        names = self.name or tuple(table.loc[table["state"] == "stale", "name"])
-        if not names:
-            print("no stale results")
-            return 0
-        size = size_text(int(table.loc[table["name"].isin(names), "bytes"].sum()))
-        return self.confirm(
-            [*names, f"{len(names)} results, {size}"],
-            lambda: delete_results(store, self.dataset, names),
-        )
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import TypeVar
 
 import duckdb
 import numpy as np
@@ -43,6 +44,8 @@ from core.store.schema import (
     result_file,
 )
 
+T = TypeVar("T")
+
 
 class Store:
     """A folder of datasets, embeddings and results, for reading; empty if the folder is missing.
@@ -54,21 +57,22 @@ class Store:
         self.root = Path(root).absolute()
 
     def datasets(self) -> list[DatasetCard]:
-        titles = self._titles()
-        return [titles.dataset(found_card(meta, self.root)) for meta in self._datasets([])]
+        self.note_keys("datasets")
+        return self._cards()
 
     def dataset(self, name: str) -> DatasetCard:
         """Return a dataset's card; raise UnknownNameError."""
-        cards = {card.name: card for card in self.datasets()}
+        self.note_keys(f"dataset:{name}")
+        cards = {card.name: card for card in self._cards()}
         if name not in cards:
             raise UnknownNameError("dataset", name, cards)
         return cards[name]
 
     def embeddings(self, dataset: str) -> list[ModelEntry]:
         """Return a dataset's embeddings by name; raise UnknownNameError."""
-        revision, titles = self.dataset(dataset).revision, self._titles()
-        metas = self._over(self.root / "embeddings" / dataset, "embedding", revision, [])
-        return [titles.model(dataset, meta.entry) for meta in metas]
+        self.dataset(dataset)
+        titles = self._titles()
+        return [titles.model(dataset, meta.entry) for meta in self._listed("embedding", dataset)]
 
     def models(self, dataset: str) -> list[ModelEntry]:
         """Return each model of a dataset once, without its embeddings at further caption levels;
@@ -76,17 +80,13 @@ class Store:
         """
         entries = self.embeddings(dataset)
         variants = find_caption_variants(entries, self.dataset(dataset).levels)
-        unusable = self._unusable(dataset, {entry.card.name for entry in entries})
-        without = variants.keys() | unusable  # their embeddings of further captions do not count
+        # embeddings of these at further caption levels do not count either
+        without = variants.keys() | self._unusable(dataset)
         return [
             entry
             for entry in entries
             if without.isdisjoint({entry.card.name, entry.card.name.partition("~")[0]})
         ]
-
-    def _unusable(self, dataset: str, usable: Collection[str]) -> set[str]:
-        files = published_files(self.root / "embeddings" / dataset)
-        return {path.stem for path in files}.difference(usable)
 
     def caption_variants(self, dataset: str) -> dict[str, str]:
         """See `find_caption_variants`."""
@@ -100,11 +100,11 @@ class Store:
 
     def stimuli(self, dataset: str) -> pd.DataFrame:
         """Return a row per stimulus in order: `stimulus`, then the factors."""
-        return read_frame(dataset_file(self.root, self.dataset(dataset).name), "stimuli")
+        return self._frame(dataset, "stimuli")
 
     def captions(self, dataset: str) -> pd.DataFrame:
         """Return `index`, `level`, `text`, by index, then level."""
-        return read_frame(dataset_file(self.root, self.dataset(dataset).name), "captions")
+        return self._frame(dataset, "captions")
 
     def summaries(self, dataset: str) -> dict[str, Recipe]:
         """Return the caption levels that a model wrote after the dataset was added, and how."""
@@ -140,7 +140,7 @@ class Store:
         path = dataset_file(self.root, self.dataset(dataset).name)
         with self.opened(path) as connection:
             measured = has_table(connection, "sizes")
-        return read_frame(path, "sizes") if measured else None
+        return self._frame(dataset, "sizes") if measured else None
 
     def space(self, dataset: str, model: str, layer: int) -> Float32[np.ndarray, "n dims"]:
         """Return one layer's vectors in the dataset's order, read-only; raise UnknownNameError."""
@@ -185,6 +185,7 @@ class Store:
 
     def results(self, dataset: str, beginning: str) -> list[str]:
         """Return the names of a dataset's results that begin so, usable or not."""
+        self.note_keys(f"results:{dataset}:{beginning}")
         folder = self.root / "results" / self.dataset(dataset).name
         return [path.stem for path in published_files(folder) if path.stem.startswith(beginning)]
 
@@ -195,11 +196,13 @@ class Store:
             read_titles(self.root)
         except StoreError as error:
             refused.append(str(error))
-        revisions = {meta.name: meta.revision for meta in self._datasets(refused)}
-        for folder, kind in (("embeddings", "embedding"), ("results", "result")):
-            for inside in sorted((self.root / folder).glob("[!.]*/")):
+        metas = all_usable(self.root / "datasets", "dataset", None, refused)
+        revisions = {meta.name: meta.revision for meta in metas}
+        kinds: tuple[Kind, ...] = ("embedding", "result")
+        for kind in kinds:
+            for inside in sorted((self.root / f"{kind}s").glob("[!.]*/")):
                 if inside.name in revisions:
-                    self._over(inside, kind, revisions[inside.name], refused)  # type: ignore[arg-type]
+                    all_usable(inside, kind, revisions[inside.name], refused)
                 elif published_files(inside):
                     refused.append(
                         f"{inside} is left out: its dataset is not in the store; add it, or delete"
@@ -216,18 +219,11 @@ class Store:
         """Return a name for all that is listed over a dataset, its titles and the other datasets.
         Derived results do not count: keeping one must not make cached answers stale.
         """
-        revision = self.dataset(dataset).revision
-        datasets = [(meta.name, meta.recipe.digest, meta.made_at) for meta in self._datasets([])]
-        embedded = [
-            (meta.name, meta.digest_as_read)
-            for meta in self._over(self.root / "embeddings" / dataset, "embedding", revision, [])
-        ]
-        unusable = sorted(self._unusable(dataset, {name for name, _ in embedded}))
-        results = self.root / "results" / dataset
-        kept = [
-            (meta.name, meta.recipe.digest)
-            for meta in all_usable(results, "result", revision, [], but=DERIVED)
-        ]
+        self.dataset(dataset)
+        datasets = [(meta.name, meta.recipe.digest, meta.made_at) for meta in self._datasets()]
+        embedded = [(meta.name, meta.digest_as_read) for meta in self._listed("embedding", dataset)]
+        unusable = sorted(self._unusable(dataset))
+        kept = [(meta.name, meta.recipe.digest) for meta in self._listed("result", dataset)]
         said = datasets, embedded, unusable, kept, self._titles().of(dataset)
         return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
 
@@ -257,14 +253,43 @@ class Store:
     def opened(self, path: Path) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
         return reading(path)
 
+    def _frame(self, dataset: str, table: str) -> pd.DataFrame:
+        return read_frame(dataset_file(self.root, self.dataset(dataset).name), table)
+
+    def _once(self, _: Hashable, look: Callable[[], T]) -> T:
+        return look()
+
     def _titles(self) -> Titles:
-        try:
-            return read_titles(self.root)
-        except StoreError:
-            return Titles()
+        def look() -> Titles:
+            try:
+                return read_titles(self.root)
+            except StoreError:
+                return Titles()
 
-    def _datasets(self, refused: list[str]) -> list[Meta]:
-        return all_usable(self.root / "datasets", "dataset", None, refused)
+        return self._once("titles", look)
 
-    def _over(self, folder: Path, kind: Kind, revision: str, refused: list[str]) -> list[Meta]:
-        return all_usable(folder, kind, revision, refused)
+    def _cards(self) -> list[DatasetCard]:
+        titles = self._titles()
+        return [titles.dataset(found_card(meta, self.root)) for meta in self._datasets()]
+
+    def _datasets(self) -> list[Meta]:
+        return self._once(
+            "datasets", lambda: all_usable(self.root / "datasets", "dataset", None, [])
+        )
+
+    def _listed(self, kind: Kind, dataset: str) -> list[Meta]:
+        def look() -> list[Meta]:
+            revisions = {meta.name: meta.revision for meta in self._datasets()}
+            if dataset not in revisions:
+                return []
+            folder, but = self.root / f"{kind}s" / dataset, DERIVED if kind == "result" else ()
+            return all_usable(folder, kind, revisions[dataset], [], but=but)
+
+        return self._once((kind, dataset), look)
+
+    def _unusable(self, dataset: str) -> set[str]:
+        def look() -> set[str]:
+            files = {path.stem for path in published_files(self.root / "embeddings" / dataset)}
+            return files.difference(meta.name for meta in self._listed("embedding", dataset))
+
+        return self._once(("unusable", dataset), look)

@@ -46,9 +46,7 @@ from core.errors import (
 )
 from core.recipe import Recipe
 from core.settings import ROOT
-from core.stimuli.dataset import DatasetCard
 from core.store.files import Stamp, examine_if_usable, stamp
-from core.store.listing import Titles, all_usable
 from core.store.reader import Store
 from core.store.schema import DERIVED, Kind, Meta, ModelEntry, dataset_file, result_file
 
@@ -77,7 +75,7 @@ class View(Store):
         super().__init__(root)
         self.reads: dict[str, str] = {}
         self.only: frozenset[str] | None = None
-        self._moment = _Moment()
+        self._held: dict[Hashable, object] = {}  # what was listed, shared by views of one moment
 
     def noting(self) -> View:
         """Return a view of the same moment with no reads."""
@@ -119,21 +117,7 @@ class View(Store):
         kind, _, name = key.partition(":")
         if kind in _RESOLVERS:
             return _RESOLVERS[kind](name)
-        held = self._moment.digests
-        if key not in held:
-            held[key] = self._digest(kind, *name.split(":"))
-        return held[key]
-
-    def datasets(self) -> list[DatasetCard]:
-        self.note_keys("datasets")
-        return super().datasets()
-
-    def dataset(self, name: str) -> DatasetCard:
-        self.note_keys(f"dataset:{name}")
-        cards = {card.name: card for card in super().datasets()}
-        if name not in cards:
-            raise UnknownNameError("dataset", name, cards)
-        return cards[name]
+        return self._once(("digest", key), lambda: self._digest(kind, *name.split(":")))
 
     def embeddings(self, dataset: str) -> list[ModelEntry]:
         self.note_keys(f"models:{dataset}")
@@ -147,25 +131,26 @@ class View(Store):
 
     def model(self, dataset: str, name: str) -> ModelEntry:
         self.note_keys(f"embedding:{dataset}:{name}")
-        found = self._entries(dataset).get(name)
-        if found is None:
+        metas = self._by_name("embedding", dataset)
+        if name not in metas:
             self.dataset(dataset)
-            raise UnknownNameError("model", name, self._entries(dataset))
-        return found.entry
+            raise UnknownNameError("model", name, metas)
+        return metas[name].entry
 
     def freeze(self, dataset: str) -> None:
         """List all that is over a dataset, which then stays as it is now."""
-        self._unusable(dataset, self._entries(dataset))
-        self._results(dataset)
+        self._unusable(dataset)
+        self._listed("result", dataset)
         self._titles()
 
     def result(self, dataset: str, name: str) -> tuple[pd.DataFrame, Recipe] | None:
         if name.startswith(DERIVED):
             return super().result(dataset, name)
         self.note_keys(f"result:{dataset}:{name}")
-        if name not in self._results(dataset):
+        held = self._by_name("result", dataset).get(name)
+        if held is None:
             return None
-        held, found = self._results(dataset)[name], super().result(dataset, name)
+        found = super().result(dataset, name)
         if found is None or examine_if_usable(result_file(self.root, dataset, name)) != held:
             raise _changed(name)
         return found
@@ -178,10 +163,6 @@ class View(Store):
             return None
         return meta
 
-    def results(self, dataset: str, beginning: str) -> list[str]:
-        self.note_keys(f"results:{dataset}:{beginning}")
-        return super().results(dataset, beginning)
-
     @contextmanager
     def opened(self, path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         try:
@@ -190,22 +171,17 @@ class View(Store):
         finally:
             self._check(path)
 
-    def stimuli(self, dataset: str) -> pd.DataFrame:
-        table = super().stimuli(dataset)
+    def _frame(self, dataset: str, table: str) -> pd.DataFrame:
+        frame = super()._frame(dataset, table)
         self._check(dataset_file(self.root, dataset))
-        return table
-
-    def captions(self, dataset: str) -> pd.DataFrame:
-        table = super().captions(dataset)
-        self._check(dataset_file(self.root, dataset))
-        return table
+        return frame
 
     def _check(self, path: Path) -> None:
         now = examine_if_usable(path)
         if path.parent == self.root / "datasets":
             held = self._known().get(path.stem)
         else:
-            held = self._entries(path.parent.name).get(path.stem)
+            held = self._by_name("embedding", path.parent.name).get(path.stem)
         if now is None or held is None or now.recipe != held.recipe:
             raise _changed(path.stem)
 
@@ -218,73 +194,39 @@ class View(Store):
         if kind == "dataset":
             return known[dataset].recipe.digest
         if kind in ("models", "embedding"):
-            made = self._moment.once(
-                ("made", dataset),
-                lambda: {name: one.digest_as_read for name, one in self._entries(dataset).items()},
-            )
+            made = self._digests("embedding", dataset)
             if kind == "embedding":
                 return made.get(":".join(name), ABSENT)
             titled = self._titles().of(dataset)[1]
-            unusable = self._unusable(dataset, self._entries(dataset))
-            return _hash(sorted(made.items()), sorted(titled.items()), sorted(unusable))
+            unusable = sorted(self._unusable(dataset))
+            return _hash(sorted(made.items()), sorted(titled.items()), unusable)
         if kind in ("result", "results"):
-            kept = self._moment.once(
-                ("kept", dataset),
-                lambda: {name: meta.recipe.digest for name, meta in self._results(dataset).items()},
-            )
+            kept = self._digests("result", dataset)
             if kind == "result":
                 return kept.get(":".join(name), ABSENT)
             return _hash(sorted(one for one in kept.items() if one[0].startswith(":".join(name))))
         return ABSENT  # a kind of another version
 
+    def _digests(self, kind: Kind, dataset: str) -> dict[str, str]:
+        """Return the digest of each embedding, or of each result that is not derived."""
+        return self._once(
+            ("digests", kind, dataset),
+            lambda: {
+                meta.name: meta.digest_as_read if kind == "embedding" else meta.recipe.digest
+                for meta in self._listed(kind, dataset)
+            },
+        )
+
     def _known(self) -> Listing:
-        return {meta.name: meta for meta in self._datasets([])}
-
-    def _entries(self, dataset: str) -> Listing:
-        return self._by_name("embedding", dataset)
-
-    def _results(self, dataset: str) -> Listing:
-        return self._by_name("result", dataset)
+        return {meta.name: meta for meta in self._datasets()}
 
     def _by_name(self, kind: Kind, dataset: str) -> Listing:
-        def look() -> Listing:
-            if (known := self._known().get(dataset)) is None:
-                return {}
-            metas = self._over(self.root / f"{kind}s" / dataset, kind, known.revision, [])
-            return {meta.name: meta for meta in metas}
+        return self._once(
+            ("by name", kind, dataset),
+            lambda: {meta.name: meta for meta in self._listed(kind, dataset)},
+        )
 
-        return self._moment.once((kind, dataset), look)
-
-    def _unusable(self, dataset: str, usable: Collection[str]) -> set[str]:
-        look = super()._unusable
-        return self._moment.once(("unusable", dataset), lambda: look(dataset, usable))
-
-    def _titles(self) -> Titles:
-        return self._moment.once("titles", super()._titles)
-
-    def _datasets(self, refused: list[str]) -> list[Meta]:
-        return self._over(self.root / "datasets", "dataset", None, refused)
-
-    def _over(
-        self, folder: Path, kind: Kind, revision: str | None, refused: list[str]
-    ) -> list[Meta]:
-        def look() -> tuple[list[Meta], list[str]]:
-            reasons: list[str] = []
-            return all_usable(folder, kind, revision, reasons, but=DERIVED), reasons
-
-        metas, reasons = self._moment.once((folder, revision), look)
-        refused += reasons
-        return metas
-
-
-class _Moment:
-    """What was listed first, shared by all views of one moment."""
-
-    def __init__(self) -> None:
-        self.digests: dict[str, str] = {}
-        self._held: dict[Hashable, object] = {}
-
-    def once(self, key: Hashable, look: Callable[[], T]) -> T:
+    def _once(self, key: Hashable, look: Callable[[], T]) -> T:
         if key not in self._held:
             self._held.setdefault(key, look())
         return cast(T, self._held[key])

@@ -55,9 +55,7 @@ def test_the_only_dataset_is_meant_where_none_is_named(
     for words in (["stimuli", "list", "--json", *store], [*store, "stimuli", "list", "--json"]):
         assert main(words) == 0
         assert len(json.loads(capsys.readouterr().out)) == 3
-    assert main(["result", "list", *store]) == 0
     (tmp_path / "ids.txt").write_text("a\nb\n")
     assert main(["dataset", "add", "mine", "--ids", str(tmp_path / "ids.txt"), *store]) == 0
-    for words in (["stimuli", "list"], ["result", "list"]):
-        assert main([*words, *store]) == 2
-        assert "2 datasets; name one: --dataset counted | mine" in capsys.readouterr().err
+    assert main(["stimuli", "list", *store]) == 2
+    assert "2 datasets; name one: --dataset counted | mine" in capsys.readouterr().err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,9 @@ import pytest
 
 from core.cli import main
 from core.metrics import METRICS
+from core.questions.kept import list_results
 from core.store import Store
+from core.study.study import Study
 from tests.pages.world import SMALL, PaintedDataset, build
 
 
@@ -36,11 +37,9 @@ def root(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path
     return Path(shutil.copytree(made, tmp_path / "store"))
 
 
-def results(root: Path, capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
-    capsys.readouterr()
-    assert main(["result", "list", "--dataset", "cave", "--json", "--store", str(root)]) == 0
-    rows: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
-    return rows
+def results(root: Path) -> list[dict[str, Any]]:
+    table = list_results(Study(Store(root), "cave"))
+    return table.to_dict("records")  # type: ignore[return-value]
 
 
 def test_titles_are_given_and_taken_back(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,7 +66,7 @@ def test_a_deletion_says_what_goes_and_waits_for_yes(
     assert len(Store(root).models("cave")) == 7
     assert main([*delete, "--yes"]) == 0
     assert len(Store(root).models("cave")) == 6
-    assert not [row for row in results(root, capsys) if row["name"].startswith("answer-")]
+    assert not [row for row in results(root) if row["name"].startswith("answer-")]
     assert main(delete) == 2
     assert "no model named 'gpt-2-s'; did you mean" in capsys.readouterr().err
     assert main(["dataset", "delete", "cave", "--yes", "--store", str(root)]) == 0
@@ -75,9 +74,9 @@ def test_a_deletion_says_what_goes_and_waits_for_yes(
 
 
 def test_results_are_listed_by_their_question_and_fresh_until_what_they_rest_on_changes(
-    root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = {row["name"]: row for row in results(root, capsys)}
+    rows = {row["name"]: row for row in results(root)}
     assert {row["state"] for row in rows.values()} == {"fresh"}
     answers = [row for name, row in rows.items() if name.startswith("answer-")]
     assert {row["holds"] for row in answers} == {
@@ -90,21 +89,6 @@ def test_results_are_listed_by_their_question_and_fresh_until_what_they_rest_on_
     assert neighbors["bytes"] == (root / "results/cave/neighbors-gpt-2-m.parquet").stat().st_size
 
     monkeypatch.setitem(METRICS, "cka", replace(METRICS["cka"], version=99))
-    stale = [row["about"] for row in results(root, capsys) if row["state"] == "stale"]
+    stale = [row["about"] for row in results(root) if row["state"] == "stale"]
     assert len(stale) == 2
     assert all("metric cka" in about for about in stale)
-
-
-def test_what_is_stale_is_deleted_where_nothing_is_named(
-    root: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (root / "embeddings" / "cave" / "gpt-2-s.duckdb").unlink()
-    stale = {row["name"] for row in results(root, capsys) if row["state"] == "stale"}
-    assert len(stale) == 8
-    delete = ["result", "delete", "--dataset", "cave", "--store", str(root)]
-    assert main(delete) == 2
-    assert stale < set(capsys.readouterr().out.splitlines())
-    assert main([*delete, "--yes"]) == 0
-    assert {row["state"] for row in results(root, capsys)} == {"fresh"}
-    assert main([*delete, "--yes", "neighbors-gpt-2-m"]) == 0
-    assert "neighbors-gpt-2-m" not in {row["name"] for row in results(root, capsys)}

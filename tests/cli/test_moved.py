@@ -12,8 +12,10 @@ from store_fakes import CountedDataset
 from core.cli import main, make_parser
 from core.plans.reading import read_plan
 from core.questions import moved
+from core.questions.kept import list_results
 from core.recipe import Recipe
-from core.store import add_dataset, write_result
+from core.store import Store, add_dataset, write_result
+from core.study.study import Study
 from docs.reference import commands
 
 STUDY = """title = "T"
@@ -72,19 +74,11 @@ def test_a_study_file_finds_the_present_command(
         read_plan(place)
 
 
-def test_answers_of_a_former_question_are_listed_as_stale_and_deleted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_answers_of_a_former_question_are_listed_as_stale(tmp_path: Path) -> None:
     dataset = CountedDataset(3)
     add_dataset(tmp_path, dataset)
     table = pd.DataFrame({"score": [0.5]})
     recipe = Recipe.of("gone for good", dataset="counted", versions={"gone for good": 1})
     write_result(tmp_path, dataset=dataset.card, name="answer-1", table=table, recipe=recipe)
-    store = ["--store", str(tmp_path)]
-    assert main(["result", "list", "--json", *store]) == 0
-    [row] = json.loads(capsys.readouterr().out)
+    row = list_results(Study(Store(tmp_path), "counted")).iloc[0]
     assert (row["holds"], row["state"]) == ("A former question (gone for good)", "stale")
-    assert main(["result", "delete", "--yes", *store]) == 0
-    capsys.readouterr()
-    assert main(["result", "list", "--json", *store]) == 0
-    assert json.loads(capsys.readouterr().out) == []

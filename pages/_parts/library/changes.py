@@ -154,7 +154,8 @@ def _confirm(what: Held) -> None:
             close_model()
         return f"Deleted “{what.title}”: {len(plan.files)} files, {size}."
 
-    _offer_end(f"Delete this {what.kind}", f"{what.command('delete')} --yes", delete)
+    st.code(f"{what.command('delete')} --yes", language="bash", wrap_lines=True)
+    _offer_end(f"Delete this {what.kind}", delete)
 
 
 def offer_results(dataset: str, names: Sequence[str], size: int) -> None:
@@ -168,17 +169,15 @@ def offer_results(dataset: str, names: Sequence[str], size: int) -> None:
 
     def confirm() -> None:
         st.markdown("What they rest on has changed since then, so no page shows them.")
-        command = frame.command("result", "delete", "--dataset", dataset, "--yes")
-        _offer_end("Delete these results", command, delete)
+        _offer_end("Delete these results", delete)
 
     label = f"Delete {counted(len(names), 'stale result', 'stale results')}, {size_text(size)}"
     if st.button(label, icon=":material/delete:", key="delete-results"):
         st.dialog("Delete stale results?")(confirm)()
 
 
-def _offer_end(label: str, command: str, delete: Callable[[], str]) -> None:
-    """Draw the command that deletes, the button that does the same, and one that does not."""
-    st.code(command, language="bash", wrap_lines=True)
+def _offer_end(label: str, delete: Callable[[], str]) -> None:
+    """Draw the button that deletes, and one that does not."""
     with st.container(horizontal=True):
         key = "confirm-deletion"
         deleted = st.button(label, type="primary", key=key, on_click=_try, args=(delete,))
