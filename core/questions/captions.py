@@ -285,6 +285,7 @@ class CaptionAlignment(_ModelsByLevel):
             levels=(Level("chance"),),
             empty="No alignment can be computed at these caption levels.",
             height=230,
+            legend=self.by == "model",  # else a panel's title names its only line
         ).over(table[table["words"] > 0].assign(**ends))
 
     def _plot_facts(self, table: pd.DataFrame) -> Plot:

@@ -32,7 +32,7 @@ def test_every_page_opens_over_a_store_with_a_fourth_modality(opened, store, mon
 def test_convergence_asks_whether_they_meet(opened, store, monkeypatch):
     register(monkeypatch)
     app = opened(store, "trends/within")
-    assert "All modalities" in [header.value for header in app.header]
+    assert "All modalities" in [one.label for one in app.expander]
     assert any("chance: shuffled" in one.proto.spec for one in app.get("plotly_chart"))
 
 

@@ -101,12 +101,11 @@ def show_modalities(at: Place, comparison: Comparison) -> None:
     models = trained(queries.models(at))
     if models.loc[~is_reality(models), "modality"].nunique() < 3:
         return
-    with frame.part():
+    with st.expander("All modalities"), frame.part():
         section.draw(
             at,
             Modalities(at.scope, (), comparison),
             key="modalities",
-            header="All modalities",
             caption=MODALITIES,
             methods=MODALITIES_METHODS,
         )

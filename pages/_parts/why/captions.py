@@ -17,7 +17,8 @@ from pages._shared.controls import Look
 from pages._shared.queries import Place
 
 CAPTION = """A line is the mean over language models for one objective (shaded by size), bars ± one
-standard deviation. Above: change per doubling of words, and p of Page's trend test."""
+standard deviation; dotted: chance. Above: change per doubling of words, and p of Page's trend
+test."""
 METHODS = """A family of language models counts once. The interval is Student's t over families; p
 is FDR-adjusted over the panels. An artifact in one caption set could mimic a trend. Source: Huh et
 al. 2024, figure 9."""
