@@ -4,7 +4,6 @@ check: that takes most of the time of a redraw. Tests let Plotly check every fig
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import lru_cache
@@ -150,45 +149,13 @@ def _plain(value: Any, name: str = "") -> Any:
     return value
 
 
-def blank(mode: Mode, *, height: int, title: str = "") -> Drawing:
-    """Return an empty figure in our look; `title` names exported files and is read aloud, `height`
-    is in pixels.
-    """
-    return Drawing({"template": template(mode), "height": height, "meta": {"title": title}})
-
-
 def reason(text: str, mode: Mode, *, height: int = 320) -> go.Figure:
     """Draw why there is nothing to draw."""
-    figure = blank(mode, height=height, title=text)
+    figure = Drawing({"template": template(mode), "height": height, "meta": {"title": text}})
     figure.update_xaxes(visible=False).update_yaxes(visible=False)
-    words = {
-        "text": wrap(plain(text)),
-        "xref": "paper",
-        "yref": "paper",
-        "x": 0.5,
-        "y": 0.5,
-        "showarrow": False,
-    }
-    return figure.add_annotation(**words, font={"size": 15, "color": INK[mode].soft}).figure()
-
-
-def panels(
-    heads: Sequence[str],
-    columns: int,
-    mode: Mode,
-    *,
-    height: int,
-    title: str,
-    **shape: float | bool | str,
-) -> Drawing:
-    """Return an empty panel per heading, in so many columns.
-
-    height: of the whole figure, in pixels. title: names exported files and is read aloud. shape: as
-    of plotly's `make_subplots`.
-    """
-    rows = math.ceil(len(heads) / columns)
-    figure = draw_panels(rows, columns, heads, **shape)
-    return figure.update_layout(template=template(mode), height=height, meta={"title": title})
+    words = {"text": wrap(plain(text)), "font": {"size": 15, "color": INK[mode].soft}}
+    place = {"xref": "paper", "yref": "paper", "x": 0.5, "y": 0.5, "showarrow": False}
+    return figure.add_annotation(**words, **place).figure()
 
 
 def cell(place: int, columns: int) -> dict[str, int]:
@@ -279,16 +246,11 @@ def interval(value: pd.Series, low: pd.Series, high: pd.Series, **look: object) 
     return {"type": "data", "symmetric": False, **reach, **look}
 
 
-def color_bar(title: str, **look: object) -> Tree:
-    """Return a slim color bar; `title` is finished text."""
-    head = {"text": title, "font": {"size": 12}}
-    return {"title": head, "thickness": 12, "outlinewidth": 0, **look}
-
-
-def flat_color_bar(title: str, **look: object) -> Tree:
-    """Return a slim color bar that lies down, its title on top."""
-    head = {"text": title, "font": {"size": 12}, "side": "top"}
-    return {"title": head, "thickness": 10, "outlinewidth": 0, "orientation": "h", **look}
+def color_bar(title: str, *, lying: bool = False, **look: object) -> Tree:
+    """Return a slim color bar, upright or lying; `title` is finished text."""
+    head = {"text": title, "font": {"size": 12}, **({"side": "top"} if lying else {})}
+    way = {"thickness": 10, "orientation": "h"} if lying else {"thickness": 12}
+    return {"title": head, "outlinewidth": 0, **way, **look}
 
 
 def logarithmic(ticks: Sequence[float | int]) -> Tree:

@@ -2,7 +2,7 @@
 chart on the screen.
 
 A file depends on its arguments alone. The recipe is in the HTML and in a JSON file of its own;
-CSV and Parquet hold the table and nothing else.
+CSV holds the table and nothing else.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def to_csv(table: pd.DataFrame) -> bytes:
 
     A text or column name that begins with = + - @ (or their wide forms), a tab, a line break or an
     apostrophe gets one apostrophe in front, so that no spreadsheet runs it as a formula; take it
-    away to have the text again. Numbers are never changed. Parquet keeps every text as it is.
+    away to have the text again. Numbers are never changed.
     """
     guarded = {
         _guard(name): column if pd.api.types.is_numeric_dtype(column) else column.map(_guard)
@@ -88,13 +88,6 @@ def to_csv(table: pd.DataFrame) -> bytes:
         buffer, index=False, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n"
     )
     return buffer.getvalue().encode()
-
-
-def to_parquet(table: pd.DataFrame) -> bytes:
-    """Write a table as Parquet, types and texts as they are, no index."""
-    buffer = io.BytesIO()
-    table.to_parquet(buffer, index=False)
-    return buffer.getvalue()
 
 
 def to_recipe_json(recipe: Recipe) -> bytes:

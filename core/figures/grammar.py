@@ -133,9 +133,9 @@ class Scale:
             low, high = 10 ** float(values.min()), 10 ** float(values.max())
             texts = {tick: count_text(tick) for tick in round_ticks(low, high) or [high]}
         places = [math.log10(tick) if self.log else tick for tick in texts]
-        ticks = {"tickvals": places, "ticktext": list(texts.values())} if texts else {}
-        percent = {"tickformat": ".0%"} if self.percent else {}
-        return color_bar(wrap(plain(self.title), 16), len=0.8, **ticks, **percent)
+        look: Tree = {"tickvals": places, "ticktext": list(texts.values())} if texts else {}
+        look |= {"tickformat": ".0%"} if self.percent else {}
+        return color_bar(wrap(plain(self.title), 16), len=0.8, **look)
 
 
 Color = str | Fixed | Palette | Scale  # a string is a column of groups of models
@@ -156,14 +156,10 @@ class Size:
 
 @dataclass(frozen=True)
 class Symbols:
-    """A Plotly symbol for each value of a column.
-
-    names: what the legend calls a value; with them each has its own entry, after its color's name.
-    """
+    """A Plotly symbol for each value of a column."""
 
     column: str
     symbols: Names
-    names: Names = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -453,12 +449,6 @@ class Dots(Mark):
             shapes = self.symbol
             rows = rows[rows[shapes.column].isin(shapes.symbols)]
             rows["_symbol"] = rows[shapes.column].map(shapes.symbols)
-            if shapes.names:
-                named = rows[shapes.column].map(lambda value: shapes.names.get(value, str(value)))
-                rows["_key"] = [
-                    ", ".join(filter(None, p)) for p in zip(rows["_key"], named, strict=True)
-                ]
-                rows["_label"] = rows["_key"].map(plain)
         else:
             rows["_symbol"] = self.symbol or "circle"
             if isinstance(self.modality, Modality) and not self.symbol:
@@ -593,12 +583,11 @@ class Line(Mark):
 
 @dataclass(frozen=True, eq=False)
 class Ribbon(Mark):
-    """A band between two columns over x, one for each value of the column `by`."""
+    """A band between two columns over x."""
 
     x: str
     low: str
     high: str
-    by: str = ""
     opacity: float = field(default=0.15, kw_only=True)
 
     def needs(self) -> tuple[str, ...]:
@@ -606,12 +595,11 @@ class Ribbon(Mark):
 
     def traces(self, panel: Panel, rows: pd.DataFrame) -> Iterator[Tree]:
         for group, color, part in self._groups(rows.dropna(subset=self.high)):
-            for _, run in part.groupby(self.by, sort=False) if self.by else [("", part)]:
-                band = run.sort_values(self.x)
-                x, low, high = (list(band[name]) for name in (self.x, self.low, self.high))
-                shade = {"fill": "toself", "fillcolor": clear(color, self.opacity), "mode": "none"}
-                ends = {"x": [*x, *x[::-1]], "y": [*high, *low[::-1]]}
-                yield {"type": "scatter", **ends, **shade, "hoverinfo": "skip", **group}
+            band = part.sort_values(self.x)
+            x, low, high = (list(band[name]) for name in (self.x, self.low, self.high))
+            shade = {"fill": "toself", "fillcolor": clear(color, self.opacity), "mode": "none"}
+            ends = {"x": [*x, *x[::-1]], "y": [*high, *low[::-1]]}
+            yield {"type": "scatter", **ends, **shade, "hoverinfo": "skip", **group}
 
     def entry(self, row: Row, mode: Mode) -> Tree:
         shade = clear(row["_color"] or INK[mode].soft, max(0.3, self.opacity))
@@ -622,16 +610,13 @@ class Ribbon(Mark):
 class Bars(Mark):
     """A bar per row: x its place and y its value, or if it lies the other way round.
 
-    base: a column where bars begin. low, high: an interval around the value. label: a template at
-    its end. width: as a share of the place.
+    base: a column where bars begin. label: a template at its end. width: as a share of the place.
     """
 
     x: str
     y: str
     lying: bool = False
     base: str = ""
-    low: str = ""
-    high: str = ""
     label: Template = ""
     width: float | None = None
 
@@ -639,21 +624,15 @@ class Bars(Mark):
         for group, color, part in self._groups(rows):
             x, y = panel.places(part, self.x, "x"), panel.places(part, self.y, "y")
             records = part.to_dict("records")
-            shade: object = clear(color, self.opacity) if color else ""
-            if isinstance(self.color, Scale):
-                shade = self.color.values(part)
-            length = (x if self.lying else y).astype(float)
+            shade = clear(color, self.opacity)
             trace: Tree = {"type": "bar", "x": x, "y": y, "marker": {"color": shade}}
             trace |= {"orientation": "h" if self.lying else "v"}
             if self.base:
+                length = (x if self.lying else y).astype(float)
                 trace["base"] = part[self.base]
                 trace["x" if self.lying else "y"] = length - part[self.base]
             if self.width:
                 trace |= {"width": self.width}
-            if self.low:
-                bars = {"color": INK[panel.mode].soft, "thickness": 1.5, "width": 3}
-                name = "error_x" if self.lying else "error_y"
-                trace[name] = interval(length, part[self.low], part[self.high], **bars)
             if self.label:
                 texts = [fill(self.label, row) for row in records]
                 trace |= {"text": texts, "textposition": "outside", "cliponaxis": False}
@@ -768,7 +747,6 @@ class Plot:
     empty: Template = "There is nothing to draw."
     height: int = 320
     row: int = 0
-    bars: Literal["overlay", "group", "stack"] = "overlay"
     legend: bool = True
     note: str = ""
     table: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -824,7 +802,7 @@ class _Drawn:
         for group, entry in self.entries.items():
             figure.add_scatter(x=[None], y=[None], legendgroup=group, **entry)
         meta = {"title": plot.title} | ({"note": plot.note} if plot.note else {})
-        return figure.update_layout(barmode=plot.bars, meta=meta).figure()
+        return figure.update_layout(barmode="overlay", meta=meta).figure()
 
     def _keys(self, tables: Sequence[pd.DataFrame]) -> list[Any]:
         facet = self.plot.facet

@@ -19,7 +19,8 @@ import streamlit as st
 
 from core.figures import exports
 from core.figures.drawing import add_rings
-from core.figures.printing import ONE_COLUMN, TWO_COLUMNS, legend_text, to_pdf, to_print
+from core.figures.printing import ONE_COLUMN, TWO_COLUMNS, Drawn, legend_text, to_pdf, to_print
+from core.figures.theme import Mode
 from core.questions.asking import recipe_of
 from core.questions.question import Question, StudyQuestion
 from core.questions.words import to_command
@@ -205,7 +206,7 @@ _formats = st.components.v2.component("platoscope_images", html=_FORMATS, css=_C
 def draw(
     at: Place,
     question: StudyQuestion,
-    figure: go.Figure,
+    drawn: Drawn,
     *,
     key: str,
     table: pd.DataFrame,
@@ -214,27 +215,34 @@ def draw(
 ) -> None:
     """Draw the figure of a question's answer with its export bar.
 
-    on_select: called with the selection in session state under `key`. brush: many points may be
-    drawn around, not only one be clicked; what is chosen stands next to the plot.
+    drawn: such as the `draw` of a plot. on_select: called with the selection in session state under
+    `key`. brush: many points may be drawn around, not only one be clicked; what is chosen is shown
+    next to the plot.
     """
-    _plot(figure, key=key, on_select=on_select, brush=brush)
+    figure = _plot(drawn, key=key, on_select=on_select, brush=brush)
     command = frame.question_command(question)
-    _bar(figure, table, queries.recipe_of(at, question), command, PRINTS_PLOT, key=key)
+    _bar(figure, drawn, table, queries.recipe_of(at, question), command, PRINTS_PLOT, key=key)
 
 
 def draw_models(
-    at: Place, question: StudyQuestion, figure: go.Figure, *, key: str, table: pd.DataFrame
+    at: Place, question: StudyQuestion, drawn: Drawn, *, key: str, table: pd.DataFrame
 ) -> None:
     """Draw a figure whose dots are models, as `draw` does: a click on one chooses it, and chosen
     ones have a ring.
     """
-    add_rings(figure, selection.chosen(), frame.mode())
-    draw(at, question, figure, key=key, table=table, on_select=selection.by_click(key))
+    chosen = selection.chosen()
+
+    def ringed(mode: Mode, narrow: bool) -> go.Figure:
+        figure = drawn(mode, narrow)
+        add_rings(figure, chosen, mode)
+        return figure
+
+    draw(at, question, ringed, key=key, table=table, on_select=selection.by_click(key))
 
 
 def draw_alone(
     question: Question,
-    figure: go.Figure,
+    drawn: Drawn,
     *,
     key: str,
     table: pd.DataFrame,
@@ -244,8 +252,8 @@ def draw_alone(
 
     command_note: what the command does, if it does not print the table itself.
     """
-    _plot(figure, key=key)
-    _bar(figure, table, recipe_of(question), to_command(question), command_note, key=key)
+    figure = _plot(drawn, key=key)
+    _bar(figure, drawn, table, recipe_of(question), to_command(question), command_note, key=key)
 
 
 def draw_table(at: Place, question: StudyQuestion, table: pd.DataFrame, *, key: str) -> None:
@@ -260,7 +268,8 @@ def draw_link(*, key: str) -> None:
     _link(key=f"link-{key}", width="content")
 
 
-def _plot(figure: go.Figure, *, key: str, on_select: Any = "ignore", brush: bool = False) -> None:
+def _plot(drawn: Drawn, *, key: str, on_select: Any = "ignore", brush: bool = False) -> go.Figure:
+    figure = drawn(frame.mode(), frame.narrow())
     tools = ["lasso2d", "select2d"] if brush else []
     config = {
         "displaylogo": False,
@@ -279,14 +288,22 @@ def _plot(figure: go.Figure, *, key: str, on_select: Any = "ignore", brush: bool
             config=config,
             **(ways if on_select != "ignore" else {}),
         )
+    return figure
 
 
 def _bar(
-    figure: go.Figure, table: pd.DataFrame, recipe: Recipe, command: str, note: str, *, key: str
+    figure: go.Figure,
+    drawn: Drawn,
+    table: pd.DataFrame,
+    recipe: Recipe,
+    command: str,
+    note: str,
+    *,
+    key: str,
 ) -> None:
     title = figure.layout.meta["title"]
     with offer(key), st.container(key=f"export-{key}"):
-        _draw_button(figure, table, recipe, key=key)
+        _draw_button(drawn, table, recipe, key=key)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             _download("CSV", lambda: exports.to_csv(table), title, recipe, key)
             html = lambda: exports.to_html(figure, recipe, title=title)  # noqa: E731
@@ -322,15 +339,15 @@ def tell_command(line: str, note: str = PRINTS_PLOT) -> None:
 
 
 @st.fragment
-def _draw_button(figure: go.Figure, table: pd.DataFrame, recipe: Recipe, *, key: str) -> None:
+def _draw_button(drawn: Drawn, table: pd.DataFrame, recipe: Recipe, *, key: str) -> None:
     if st.button("Figure: SVG, PDF, PNG", icon=":material/image:", key=f"figure-{key}"):
-        _show_print(figure, table, recipe, key=key)
+        _show_print(drawn, table, recipe, key=key)
 
 
 @st.dialog("Figure for a paper", width="large")
-def _show_print(figure: go.Figure, table: pd.DataFrame, recipe: Recipe, *, key: str) -> None:
+def _show_print(drawn: Drawn, table: pd.DataFrame, recipe: Recipe, *, key: str) -> None:
     """Draw a figure as it will be printed, and the buttons that save it."""
-    title, caption = figure.layout.meta["title"], legend_text(figure, table, recipe)
+    frame.mode()  # this run of a fragment has the hues of the dataset, too
     with st.container(horizontal=True):
         width = st.segmented_control(
             "Width", _WIDTHS, default=TWO_COLUMNS, format_func=_WIDTHS.get, required=True
@@ -338,7 +355,8 @@ def _show_print(figure: go.Figure, table: pd.DataFrame, recipe: Recipe, *, key: 
         transparent = st.segmented_control(
             "Background", _GROUNDS, default=False, format_func=_GROUNDS.get, required=True
         )
-    printed = to_print(figure, width=width, transparent=transparent)
+    printed = to_print(drawn, width=width, transparent=transparent)
+    title, caption = printed.layout.meta["title"], legend_text(printed, table, recipe)
     chart, made = f"chart-print-{key}", f"pdf-{key}"
     with st.container(key=chart):
         config = {"displaylogo": False, "modeBarButtons": [["toImage"]], "displayModeBar": True}

@@ -10,7 +10,7 @@ from core.figures.grammar import Plot
 from core.questions.asking import Answered
 from core.questions.finding import sentences
 from core.questions.question import StudyQuestion
-from pages._shared import exportbar, frame, prose, runner
+from pages._shared import exportbar, prose, runner
 from pages._shared.queries import Place
 
 
@@ -50,9 +50,8 @@ def draw(
     said = sentences(answered.findings)
     prose.answer(said[:lead])
     shown = plot or question.plot(answered.table)
-    figure = shown.draw(frame.mode(), narrow=frame.narrow())
     bar = exportbar.draw_models if models else exportbar.draw
-    bar(at, question, figure, key=key, table=answered.table)
+    bar(at, question, shown.draw, key=key, table=answered.table)
     if caption:
         st.caption(caption)
     if methods:

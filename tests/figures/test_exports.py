@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.figures.exports import file_name, to_csv, to_html, to_parquet, to_recipe_json
+from core.figures.exports import file_name, to_csv, to_html, to_recipe_json
 from core.recipe import Recipe
 
 ATTACK = "</script></pre></title><script>document.title = 'owned'</script>"
@@ -46,14 +46,6 @@ def read_csv(data: bytes) -> pd.DataFrame:
 @settings(deadline=None, max_examples=60)
 def test_a_csv_gives_back_every_text_and_every_digit(table: pd.DataFrame) -> None:
     pd.testing.assert_frame_equal(read_csv(to_csv(table)), table, check_exact=True)
-
-
-@given(table=TABLES)
-@settings(deadline=None, max_examples=60)
-def test_parquet_gives_back_the_table(table: pd.DataFrame) -> None:
-    pd.testing.assert_frame_equal(
-        pd.read_parquet(io.BytesIO(to_parquet(table))), table, check_exact=True
-    )
 
 
 @given(table=TABLES)

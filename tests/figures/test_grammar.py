@@ -187,7 +187,7 @@ def test_lines_join_within_groups_in_the_order_of_x_and_average():
     assert (list(mean.x), list(mean.y)) == ([1.0, 2.0], [2.5, 2.5])
     ends = drawn(draw(Line("x", "y", by="line", ends="{line}"), table=table))
     assert [list(trace.text) for trace in ends] == [["", "a"], ["", "b"]]
-    band = drawn(draw(Ribbon("x", "x", "y", by="line"), table=table.iloc[2:]))[0]
+    band = drawn(draw(Ribbon("x", "x", "y"), table=table.iloc[2:]))[0]
     assert (list(band.x), list(band.y)) == ([1.0, 2.0, 2.0, 1.0], [3.0, 4.0, 2.0, 1.0])
 
 
@@ -228,28 +228,29 @@ def test_a_heat_map_fills_both_orders_and_prints_few_numbers():
     assert not any(draw(heat, table=many, x=names, y=names).data[0].text.ravel())
 
 
-def test_bars_lie_from_a_base_with_intervals_and_texts():
-    bars = Bars(
-        "score", "model", lying=True, base="low", low="low", high="high", label="{score:.0%}"
-    )
-    figure = draw(bars, y=Axis(names=True), bars="group")
+def test_bars_lie_from_a_base_with_texts():
+    bars = Bars("score", "model", lying=True, base="low", label="{score:.0%}")
+    figure = draw(bars, y=Axis(names=True))
     bar = figure.data[0]
     assert bar.orientation == "h"
     assert list(bar.x) == pytest.approx([0.1, 0.05, 0.05])
-    assert list(bar.error_x.array) == pytest.approx([0.1, 0.1, 0.05])
     assert list(bar.text) == ["10%", "30%", "20%"]
     assert list(bar.y) == [0, 1, 2]
-    assert figure.layout.barmode == "group"
     assert figure.layout.xaxis.range[1] == pytest.approx(0.36)  # room for the texts
 
 
-def test_symbols_have_entries_and_own_tables_stand_in_every_panel():
-    shapes = Symbols("model", {"a": "square", "b": "circle-open", "c": "star"}, {"a": "A"})
+def test_symbols_are_of_a_column_and_own_tables_are_in_every_panel():
+    shapes = Symbols("model", {"a": "square", "b": "circle-open", "c": "star"})
     table = pd.DataFrame({"parameters": [1e5], "score": [0.2], "word": ["here"]})
     figure = draw(
         Dots("parameters", "score", symbol=shapes, color=Fixed("soft")),
         Text("parameters", "score", "{word}", table=table),
         facet=FACET,
     )
-    assert set(entries(figure)) == {"A", "b", "c"}
+    symbols = [trace.marker.symbol for trace in drawn(figure) if trace.mode == "markers"]
+    assert {each for one in symbols for each in np.atleast_1d(one)} == {
+        "square",
+        "circle-open",
+        "star",
+    }
     assert [list(trace.text) for trace in drawn(figure) if trace.mode == "text"] == [["here"]] * 2

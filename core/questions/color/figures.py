@@ -10,9 +10,9 @@ import pandas as pd
 import plotly.graph_objects as go
 from jaxtyping import Float, Float64
 
-from core.figures.drawing import SILENT, cards, cell, panels, play
+from core.figures.drawing import SILENT, cards, cell, draw_panels, play
 from core.figures.grammar import Axis, Dots, Facet, Heat, Level, Plot, Scale
-from core.figures.theme import INK, Mode, clear, hover_card, plain
+from core.figures.theme import INK, Mode, clear, hover_card, plain, template
 from core.modalities import LANGUAGE
 
 SIDE = 290  # pixels of a panel
@@ -47,16 +47,11 @@ def _clouds(table: pd.DataFrame, mode: Mode, *, narrow: bool, turn: float) -> go
     columns, side = min(2 if narrow else 3, len(sources)), 190 if narrow else SIDE
     rows = math.ceil(len(sources) / columns)
     height = rows * side + (rows - 1) * 50
-    figure = panels(
-        [_head(source) for source in sources],
-        columns,
-        mode,
-        height=height + 56,
-        title="Layouts of colors",
-        horizontal_spacing=0.02,
-        vertical_spacing=min(0.4, 50 / height),
-    )
+    spacing = {"horizontal_spacing": 0.02, "vertical_spacing": min(0.4, 50 / height)}
+    figure = draw_panels(rows, columns, [_head(source) for source in sources], **spacing)
     figure.update_annotations(font_size=13)
+    meta = {"title": "Layouts of colors"}
+    figure.update_layout(template=template(mode), height=height + 56, meta=meta)
     ink = INK[mode]
     axes = [point for ends in CROSS.values() for point in (*ends, (math.nan,) * 3)]
     x, y, _ = project(np.array(axes), turn).round(3).T

@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from jaxtyping import Float64
 
-from core.figures.drawing import SILENT, draw_panels, flat_color_bar, reason
+from core.figures.drawing import SILENT, color_bar, draw_panels, reason
 from core.figures.theme import INK, Mode, hue, plain, template
 
 LABEL, NARROW_LABEL = 44, 20  # characters of a model's title next to the tree
@@ -18,11 +18,11 @@ def tree(
     scores: Float64[np.ndarray, "m m"],
     branches: pd.DataFrame,
     models: pd.DataFrame,
+    mode: Mode,
+    narrow: bool = False,
     *,
     label: str,
     aligned_high: bool,
-    mode: Mode,
-    narrow: bool = False,
 ) -> go.Figure:
     """Draw a tree of models and, in the order of its leaves, the alignment of every two of them.
 
@@ -52,7 +52,7 @@ def tree(
         hoverongaps=False,
         hovertemplate="<b>%{y}</b><br><b>%{x}</b><br>alignment %{z:.3f}<extra></extra>",
         colorscale=list(INK[mode].scale[:: 1 if aligned_high else -1]),
-        colorbar=flat_color_bar(label, **corner, len=0.6 if narrow else 0.4),
+        colorbar=color_bar(label, lying=True, **corner, len=0.6 if narrow else 0.4),
         **MATRIX,
     )
     bare = {"showgrid": False, "fixedrange": True}

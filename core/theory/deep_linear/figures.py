@@ -80,7 +80,7 @@ def layer_maps(pairs: pd.DataFrame) -> Plot:
     )
 
 
-def played(pairs: pd.DataFrame, mode: Mode, *, narrow: bool) -> go.Figure:
+def played(pairs: pd.DataFrame, mode: Mode, narrow: bool = False) -> go.Figure:
     """Draw the layer maps after training, with a slider and a button that play all moments."""
     moments = sorted(pairs["at"].unique())
     drawn = [layer_maps(pairs[pairs["at"] == at]).draw(mode, narrow) for at in moments]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from core.figures.texts import number_text
+from core.figures.theme import Mode
 from core.questions.dispersion.question import Spaces
 from core.questions.finding import sentences
 from core.questions.stimuli.question import NONE, StimulusMap
@@ -87,18 +89,21 @@ def draw(
     else:
         values = facts.stimuli(at)[color.removeprefix("f-")].loc[table["index"]]
     table = table.assign(value=values.to_numpy(), passed=table["index"].isin(passed))
-    figure = question.plot_by(table, name, mode=frame.mode()).draw(frame.mode())
-    lit = [
-        [place for place, (index,) in enumerate(trace.customdata or ()) if index in set(chosen)]
-        for trace in figure.data
-    ]
-    if any(lit):
-        for trace, places in zip(figure.data, lit, strict=True):
-            trace.selectedpoints = places
-            trace.unselected = {"marker": {"opacity": 0.15}}
-    figure.update_layout(dragmode="lasso")
+
+    def drawn(mode: Mode, narrow: bool) -> go.Figure:
+        figure = question.plot_by(table, name, mode=mode).draw(mode, narrow)
+        lit = [
+            [place for place, (index,) in enumerate(trace.customdata or ()) if index in set(chosen)]
+            for trace in figure.data
+        ]
+        if any(lit):
+            for trace, places in zip(figure.data, lit, strict=True):
+                trace.selectedpoints = places
+                trace.unselected = {"marker": {"opacity": 0.15}}
+        return figure.update_layout(dragmode="lasso")
+
     take = partial(brush, size)
-    exportbar.draw(at, question, figure, key=KEY, table=table, on_select=take, brush=True)
+    exportbar.draw(at, question, drawn, key=KEY, table=table, on_select=take, brush=True)
     by_index = table.set_index("index")["value"]
 
     def head(index: int) -> str:

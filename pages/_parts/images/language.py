@@ -98,8 +98,8 @@ def show_rankings(at: Place, effect: SetEffect) -> None:
         return
     tell_sample(queries.size(at))
     names = common.titles(at, joint.spaces)
-    figure = question.plot_space(answered.table, names).draw(frame.mode(), narrow=frame.narrow())
-    exportbar.draw(at, question, figure, key="residual-space", table=answered.table)
+    drawn = question.plot_space(answered.table, names).draw
+    exportbar.draw(at, question, drawn, key="residual-space", table=answered.table)
     first = f" The first {MOST_AXES} of {len(names)} models." if len(names) > MOST_AXES else ""
     st.caption(f"Dashed: first component of the residuals.{first}")
 

@@ -56,8 +56,7 @@ def show_if_any(at: Place) -> bool:
             question = StimulusDispersion(at.scope, Spaces(spaces))
             about = describe_spaces(spaces, queries.models(at))
             plot = question.plot_one(answered.table, index, about)
-            figure = plot.draw(frame.mode(), narrow=frame.narrow())
-            exportbar.draw(at, question, figure, key="residuals", table=answered.table)
+            exportbar.draw(at, question, plot.draw, key="residuals", table=answered.table)
             st.caption("Bars: residual of each model. Gray: middle half of all. Rank 1 is closest.")
             prose.explain(common.METHODS)
     return True
@@ -138,6 +137,6 @@ def _draw_neighbors(at: Place, index: int, k: int) -> None:
     with st.expander("Neighbor overlap compared with all"):
         question = StimulusNeighbors(at.scope, pair, k=k)
         table = queries.ask(at, question)
-        figure = question.plot_shared(table, index).draw(frame.mode(), narrow=frame.narrow())
-        exportbar.draw(at, question, figure, key="agreement", table=table)
+        drawn = question.plot_shared(table, index).draw
+        exportbar.draw(at, question, drawn, key="agreement", table=table)
         st.caption("Each bar counts how many share this many neighbors; orange holds this one.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 import pandas as pd
@@ -119,16 +120,15 @@ def show_tree(at: Place) -> None:
     except InputError as error:
         raise frame.NeededError(f"No tree: {error}.") from error
     prose.answer(sentences(queries.answer(at, question).findings))
-    figure = tree(
+    drawn = partial(
+        tree,
         score_matrix(pairs, joined.order),
         joined.branches,
         queries.models(at).set_index("model").loc[joined.order, ["title", "group"]],
         label=question.comparison.label,
         aligned_high=spec.higher_is_more_aligned,
-        mode=frame.mode(),
-        narrow=frame.narrow(),
     )
-    exportbar.draw(at, question, figure, key="tree", table=pairs)
+    exportbar.draw(at, question, drawn, key="tree", table=pairs)
     st.caption(LEAVES)
     prose.explain(CLUSTERED)
     _list_left_out(at, apart.left_out)

@@ -64,7 +64,6 @@ def show_run(question: Contrastive, preset: Preset) -> None:
     prose.answer(said[:1])
     plots = {"kernels": kernels_plot(table)} if "learned" in table else {}
     for key, plot in (plots | {question.of: question.plot(table)}).items():
-        figure = plot.draw(frame.mode(), frame.narrow())
-        exportbar.draw_alone(question, figure, key=key, table=table)
+        exportbar.draw_alone(question, plot.draw, key=key, table=table)
     how = f"{frame.plain(preset.claim)}\n\n{CLAIM}"
     prose.explain(how, said[1:], (preset.formula, *FORMULA))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -96,20 +97,19 @@ def simulate(question: DeepLinear) -> Tables:
 def show_run(question: DeepLinear, *, key: str = "run") -> None:
     """Draw a run: what it says, its figures, and the claim."""
     tables, preset = simulate(question), preset_of(question.preset)
-    looks, narrow = tables["looks"], frame.narrow()
+    looks = tables["looks"]
     said = sentences(question.findings(tables))
     prose.answer(said[:1])
     if "pairs" in tables and "run" in tables["pairs"]:
         pairs, of_pairs = tables["pairs"], replace(question, rows="pairs")
-        figure = figures.played(pairs, frame.mode(), narrow=narrow)
-        exportbar.draw_alone(of_pairs, figure, key="layers", table=pairs)
+        exportbar.draw_alone(of_pairs, partial(figures.played, pairs), key="layers", table=pairs)
     with st.expander("Over training") if "layers" in tables else nullcontext():
-        figure = question.plot(looks).draw(frame.mode(), narrow)
-        exportbar.draw_alone(question, figure, key=f"{key}-{question.preset}", table=looks)
+        drawn = question.plot(looks).draw
+        exportbar.draw_alone(question, drawn, key=f"{key}-{question.preset}", table=looks)
         if "layers" in tables:
             layers, of_layers = tables["layers"], replace(question, rows="layers")
-            figure = figures.over_layers(layers).draw(frame.mode(), narrow)
-            exportbar.draw_alone(of_layers, figure, key="over-layers", table=layers)
+            drawn = figures.over_layers(layers).draw
+            exportbar.draw_alone(of_layers, drawn, key="over-layers", table=layers)
     formulas = [*filter(None, [preset.formula]), *FORMULA]
     prose.explain(f"{frame.plain(preset.claim)}\n\n{CLAIM}", said[1:], formulas)
 
@@ -133,15 +133,14 @@ def show_symmetry(networks: Networks) -> None:
         )
         rows = tables["least"]
         least = float(rows.loc[rows["generator"] == question.along, "least"].iloc[0])
-        mode, narrow = frame.mode(), frame.narrow()
-        curve = figures.symmetry(tables["looks"], at=at, least=least).draw(mode, narrow)
+        curve = figures.symmetry(tables["looks"], at=at, least=least).draw
         pairs = tables["pairs"]
         near = pairs[(pairs["value"] - at).abs() < REACH / POINTS]
         left, right = st.columns([5, 3])
         with left:
             exportbar.draw_alone(question, curve, key="symmetry", table=tables["looks"])
         with right:
-            layers = figures.layer_maps(near).draw(mode, narrow)
+            layers = figures.layer_maps(near).draw
             exportbar.draw_alone(question, layers, key="moved", table=near)
         prose.explain(SYMMETRY, said[1:], SYMMETRIES)
 
