@@ -39,11 +39,11 @@ WHY = """The [Platonic Representation Hypothesis](https://arxiv.org/abs/2405.079
 modality, because all of them model one reality. The test was named in advance: the rank correlation
 of competence and alignment across vision and language, competence exchanged within each
 architecture and objective."""
-BOTH = "Setups: models of either modality. Trends correlates language models alone."
+BOTH = "Setups of both modalities count here; Trends correlates language models only."
 CONTROL = """Untrained **{title}** ({score:.3f}) lies closer than {below} of {trained} trained
 models: alignment that training has not caused is no evidence."""
 MADE = "Synthetic images."
-CURVE = "Bars: 95% CI. Diamond: the headline’s way."
+CURVE = "Bars: 95% CI. Diamond: the headline’s choice. Colors: layers."
 CURVE_METHODS = """The line is the median. Every combination sees the same setups, each with its
 first run, and the same exchanges of competence within families and objectives. The joint test
 compares the median ρ with its distribution under these exchanges (Simonsohn, Simmons, Nelson 2020).

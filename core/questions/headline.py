@@ -305,7 +305,7 @@ class Specifications(StudyQuestion):
                     color=Fixed(),
                     symbol="diamond",
                     size=13.0,
-                    name="the headline’s way",
+                    name="the headline’s choice",
                     card=card,
                 ),
                 Dots(*("place", "choice"), table=chosen, color=palette, size=5.0),
