@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+Plain = Mapping[str, Any]  # by name, values that JSON can hold
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -31,9 +33,9 @@ class Recipe:
         )
 
     @cached_property
-    def choices(self) -> Mapping[str, Any]:
+    def choices(self) -> Plain:
         """Return the choices as plain data."""
-        choices: Mapping[str, Any] = json.loads(self.text)
+        choices: Plain = json.loads(self.text)
         return choices
 
     @property

@@ -13,7 +13,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Int64
@@ -25,6 +25,7 @@ from core.errors import InputError, StimuliError, UnknownNameError
 from core.files.userfile import NOTE, UserFile
 from core.hub.repository import Repository
 from core.progress import Progress
+from core.recipe import Plain
 from core.stimuli.images import SUFFIXES, Stored, list_members, load_image
 
 Limit = int | tuple[int, int]  # samples at most: of all parts, or to learn from and to be tested on
@@ -77,7 +78,7 @@ class ImageSet:
     """
 
     name: str
-    source: Mapping[str, Any]
+    source: Plain
     size: int
     images: Callable[[int, int], Sequence[Image.Image] | Sequence[str]]
     questions: tuple[Question, ...]
@@ -122,7 +123,7 @@ def draw(samples: Samples, *, limit: Limit = LIMIT, seed: int = SEED) -> tuple[l
 
 
 def _as_set(
-    name: str, group: str, samples: Sequence[Sample], parts: Split, source: Mapping[str, Any]
+    name: str, group: str, samples: Sequence[Sample], parts: Split, source: Plain
 ) -> ImageSet:
     """Return drawn samples with one question; classes are those drawn, numbered from 0."""
     _, labels = np.unique([sample.label for sample in samples], return_inverse=True)

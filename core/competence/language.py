@@ -9,13 +9,14 @@ A model chooses the ending of the fewest bits. Nothing is divided by length.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float64
 from torch import Tensor
+from transformers import Cache
 
 from core.competence.probes import Score, wilson
 from core.encoders.encoder import Encoder
@@ -65,7 +66,7 @@ def code_endings(
 
 
 def _tokenize(encoder: LanguageEncoder, context: str, ending: str) -> tuple[list[int], range]:
-    read: Any = encoder.tokenizer([context + ending]).encodings[0]
+    read = encoder.tokenizer([context + ending]).encodings[0]
     ends = [
         stop * (not special)
         for (_, stop), special in zip(read.offsets, read.special_tokens_mask, strict=True)
@@ -97,7 +98,7 @@ def sample_texts(encoder: Encoder, *, count: int, tokens: int, seed: int) -> lis
         )
     dice = torch.Generator().manual_seed(seed)
     last = torch.full((count, 1), int(begin), device=encoder.device)
-    past: Any = None
+    past: Cache | None = None
     drawn: list[Tensor] = []
     for place in range(min(tokens, (encoder.limit or tokens + 1) - 1)):
         mask = torch.ones(count, place + 1, dtype=torch.long, device=encoder.device)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from core.encoders.checkpoint import digest_files
 from core.errors import InputError, StimuliError, UnknownNameError
 from core.files.parquet import read_parquet
 from core.files.userfile import TEXT, UserFile
 from core.hub.repository import Repository
+from core.recipe import Plain
 from core.settings import expand
 from core.stimuli.dataset import check_captions
 from core.stimuli.table import TEXT_COLUMNS, read_table
@@ -31,7 +31,7 @@ class Texts:
     """Texts in order, read one at a time. name: for people. source: all that they depend on."""
 
     name: str
-    source: Mapping[str, Any]
+    source: Plain
     read: Callable[[], Iterator[str]]
 
 

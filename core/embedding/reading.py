@@ -4,7 +4,7 @@ longest first, so that little is padding and the first batch shows whether the o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from jaxtyping import Int64
 from core.embedding.images import Batch, Images, load_images
 from core.encoders.encoder import Encoder, Encoding, ModelCard, SeeingEncoder, modality_of
 from core.errors import UnknownNameError
+from core.recipe import Plain
 from core.stimuli.captions import Texts, offered_levels, texts_at
 from core.stimuli.dataset import Dataset, check_melodies
 from core.store import Store
@@ -108,7 +109,7 @@ class AveragingEncoder:
         return self.encoder.device
 
     @property
-    def recipe(self) -> Mapping[str, Any]:
+    def recipe(self) -> Plain:
         return self.encoder.recipe
 
     def encode(self, items: Sequence[tuple[str, ...]]) -> Encoding:

@@ -25,6 +25,7 @@ from torch import Tensor
 from core.encoders.fields import check_training, read_json
 from core.encoders.requests import TYPES, Precision
 from core.errors import EncoderError, PlatoscopeError
+from core.files.texts import Json
 from core.files.userfile import UserFile
 from core.machine.memory import is_out_of_memory
 from core.unexpected import summarize
@@ -191,7 +192,7 @@ def choose_arithmetic(
     return Arithmetic(autocast=device.type == "cuda")
 
 
-def read_notes(folder: Path) -> dict[str, Any]:
+def read_notes(folder: Path) -> Json:
     """Read what a model's maker wrote in card.json next to the weights (title, family, objective,
     modality, training); empty without one.
     """

@@ -4,7 +4,7 @@ vector per layer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
@@ -14,6 +14,7 @@ from jaxtyping import Float32, Float64
 from core.encoders.requests import Facts
 from core.errors import UnknownNameError
 from core.modalities import Modality, find_modality
+from core.recipe import Plain
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -46,7 +47,7 @@ class ModelCard:
     parameters: int | None
     weights: str
     layers: tuple[str, ...]
-    training: Mapping[str, Any] = field(default_factory=dict)
+    training: Plain = field(default_factory=dict)
     revision: str = ""
     geometry: Geometry = "vectors"
     over: Over = ""
@@ -95,7 +96,7 @@ class Encoder(Protocol):
         """Where it computes; its text is torch's name of the device: `cpu`, `cuda:0`, `mps`."""
 
     @property
-    def recipe(self) -> Mapping[str, Any]:
+    def recipe(self) -> Plain:
         """Every choice that a vector depends on, but the weights."""
 
     def encode(self, items: Sequence[Any]) -> Encoding:

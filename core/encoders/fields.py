@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import reprlib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from core.errors import EncoderError
+from core.files.texts import Json
 from core.files.userfile import CONFIG, UserFile, said
+from core.recipe import Plain
 
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"  # names the files of weights that are split
@@ -37,7 +38,7 @@ RUN: Kinds = {
 FIELDS = {"": TRAINING, ".config": RUN, ".config.options": {}}
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> Json:
     file = UserFile(path, "a JSON object in UTF-8", EncoderError, most=CONFIG)
     try:
         value = json.loads(file.read().decode())
@@ -64,7 +65,7 @@ def check_index(path: Path) -> list[str]:
     return names
 
 
-def check_training(training: Mapping[str, Any]) -> None:
+def check_training(training: Plain) -> None:
     """Raise ValueError if a card says of a model's training what it cannot mean."""
     config = training.get("config") or {}
     options = config.get("options", {}) if isinstance(config, dict) else {}

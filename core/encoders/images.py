@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import torch
 from PIL import Image
 from torch import Tensor
-from transformers import AutoImageProcessor
+from transformers import AutoImageProcessor, BaseImageProcessor, PreTrainedModel
 
 from core.encoders import naming
 from core.encoders.checkpoint import digest_files, read_notes, refusing
@@ -27,6 +26,7 @@ from core.encoders.language.folder import (
 from core.encoders.requests import PATCHES, Precision, split_marks
 from core.encoders.vision import WIDEST, Preparation, VisionEncoder
 from core.errors import EncoderError
+from core.files.texts import Json
 from core.modalities import VISION
 
 EXPECTED = (
@@ -38,7 +38,7 @@ _PROBED = ((64, 64), (96, 48))  # sizes of two images that show what a model tak
 
 @dataclass(frozen=True)
 class Processed:
-    processor: Any
+    processor: BaseImageProcessor
 
     def __call__(self, image: Image.Image) -> Tensor:
         pixels: Tensor = self.processor(images=image, return_tensors="pt")["pixel_values"][0]
@@ -111,7 +111,7 @@ def open_images(spec: str, *, device: torch.device, precision: Precision = "auto
 
 
 def read_hidden(
-    model: Any, pixels: Tensor, *, of_patches: bool = False, prefix: int = 0
+    model: PreTrainedModel, pixels: Tensor, *, of_patches: bool = False, prefix: int = 0
 ) -> list[Tensor]:
     """Return one (batch, width) float32 tensor per block or stage: the class token, which is the
     first of `prefix` tokens, or the mean over the others if there is none or `of_patches`; of
@@ -129,7 +129,7 @@ def read_hidden(
     ]
 
 
-def count_prefix(model: Any, pixels: Tensor) -> int:
+def count_prefix(model: PreTrainedModel, pixels: Tensor) -> int:
     """Return how many tokens come before the patches: those that are equal for different images
     before the first block.
     """
@@ -140,7 +140,7 @@ def count_prefix(model: Any, pixels: Tensor) -> int:
     return int(differ.argmax())
 
 
-def _check_sizes(spec: str, said: dict[str, Any]) -> None:
+def _check_sizes(spec: str, said: Json) -> None:
     if said.get("max_num_patches"):
         raise EncoderError(
             f"{spec} reads images of any shape as {said['max_num_patches']} patches at most"

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isqrt
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Float32, Int64
@@ -33,6 +32,7 @@ from core.encoders.rows import LONGEST, rows_of
 from core.errors import FeatureError, InputError, shortened
 from core.files.arrays import NUMBERS
 from core.files.ids import plain_name
+from core.files.texts import Json
 from core.files.userfile import shown
 
 Repeats = Float32[np.ndarray, "r n d"]
@@ -285,7 +285,7 @@ def checked(matrix: np.ndarray, path: Path) -> tuple[Matrix, tuple[str, ...]]:
     return _square(values[:, 0]), changed
 
 
-def describe_subject(name: str) -> dict[str, Any]:
+def describe_subject(name: str) -> Json:
     planted = {"reliability": SUBJECTS[name], "trials": TRIALS, "voxels": VOXELS}
     return {"simulated": {"version": CORTEX_VERSION, **planted}}
 

@@ -34,10 +34,12 @@ from core.encoders.encoder import Encoding, ModelCard
 from core.encoders.fields import SINGLE, read_json
 from core.encoders.requests import HUB, PATCHES, UNTRAINED, Precision
 from core.errors import EncoderError, OfflineError, UnknownNameError
+from core.files.texts import Json
 from core.hub.fetch import asking, cached, fetch_snapshot
 from core.hub.repository import Repository
 from core.machine.memory import bounded, check_memory, is_out_of_memory
 from core.modalities import VISION
+from core.recipe import Plain
 from core.settings import check_readable, expand
 from core.unexpected import summarize
 
@@ -67,7 +69,7 @@ class Loaded:
     model: Any
     name: str
     published: str | None
-    notes: Mapping[str, Any]
+    notes: Plain
     weights: str
     revision: str = ""
 
@@ -92,7 +94,7 @@ class VisionEncoder:
     """
 
     card: ModelCard
-    recipe: Mapping[str, Any]
+    recipe: Plain
     device: str
     arithmetic: Arithmetic
     model: Any
@@ -207,7 +209,7 @@ def read_layers(model: Any, pixels: Tensor, *, of_patches: bool = False) -> list
     token, or without one, and if `of_patches`, the mean over places (patch tokens, or the feature
     map).
     """
-    how: dict[str, Any] = {"norm": False, "intermediates_only": True}
+    how: Json = {"norm": False, "intermediates_only": True}
     if has_class_token(model) and not of_patches:
         how |= {"return_prefix_tokens": True, "output_fmt": "NLC"}
         outputs = model.forward_intermediates(pixels, **how)
@@ -370,7 +372,7 @@ def _find_weights(place: Path) -> Path:
     return files[0]
 
 
-def read_config(folder: Path, name: str) -> dict[str, Any]:
+def read_config(folder: Path, name: str) -> Json:
     """Read a folder's config.json in timm's hub format; raise EncoderError if it is not of
     architecture `name`.
     """
@@ -399,7 +401,7 @@ def read_config(folder: Path, name: str) -> dict[str, Any]:
     return config
 
 
-def read_settings(name: str, config: Mapping[str, Any]) -> dict[str, Any]:
+def read_settings(name: str, config: Plain) -> Json:
     """Return what timm knows of the weights that it publishes for `name`, and what a checkpoint's
     own config says in its place.
     """

@@ -12,6 +12,7 @@ from typing import Any
 
 from core.files.userfile import COLUMNS, FIELD, RECORD, ROWS, UserFile, decode, said
 
+Json = dict[str, Any]  # an object of JSON, or a table of TOML
 EXAMPLE = '{"caption": "…", …}, an object in each line'
 CELL = 64  # bytes that a cell takes in memory next to its characters
 MARKS = {",": "commas", ";": "semicolons", "\t": "tabs"}  # between fields
@@ -51,7 +52,7 @@ def csv_rows(file: UserFile) -> tuple[list[str], list[list[str]]]:
     return columns, rows
 
 
-def json_lines(file: UserFile) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_lines(file: UserFile) -> Iterator[tuple[int, Json]]:
     """Yield the number from 1 and the object of each line that is not blank; raise the file's error
     for a line that is none, or has over RECORD bytes.
     """
@@ -79,7 +80,7 @@ def json_lines(file: UserFile) -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, record
 
 
-def read_toml(file: UserFile) -> dict[str, Any]:
+def read_toml(file: UserFile) -> Json:
     try:
         return tomllib.loads(file.text())
     except (ValueError, RecursionError) as error:  # ValueError: a number of 5,000 digits, too

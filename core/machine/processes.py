@@ -12,12 +12,9 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager, suppress
 from threading import Thread
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from core.errors import DeviceError
-
-if TYPE_CHECKING:
-    pass
 
 SHARE = "OMP_NUM_THREADS"  # as many threads may a process compute with; Ray sets it, too
 MOST = 4  # processes; each takes about a gigabyte

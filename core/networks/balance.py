@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from jaxtyping import Float, Float64
@@ -23,6 +23,9 @@ from torch.nn import functional as F
 
 from core.encoders.checkpoint import MAKING
 from core.errors import EncoderError
+
+if TYPE_CHECKING:  # seconds
+    from transformers import PreTrainedModel
 
 Heads = Float[Tensor, "heads size inputs"]
 Sides = Float64[Tensor, "layers heads size size"]
@@ -41,7 +44,7 @@ class Layer:
     read: Callable[[Value], tuple[Heads, Heads]]
 
 
-def find_layers(model: Any) -> list[Layer]:
+def find_layers(model: PreTrainedModel) -> list[Layer]:
     """Return every layer's attention, first to last. Raises EncoderError for a kind of model that
     is not among MODEL_TYPES and for fewer keys than queries: others lay their matrices out, turn or
     norm queries and keys in ways of their own.
@@ -70,7 +73,7 @@ def find_layers(model: Any) -> list[Layer]:
     return layers
 
 
-def is_turned(model: Any) -> bool:
+def is_turned(model: PreTrainedModel) -> bool:
     """Return whether positions turn queries and keys."""
     return any(type(module).__name__.endswith("RotaryEmbedding") for module in model.modules())
 
@@ -115,7 +118,7 @@ def weight_sides(layers: Sequence[Layer]) -> tuple[Sides, Sides]:
 
 
 def gradient_sides(
-    model: Any, layers: Sequence[Layer], texts: Iterable[Sequence[int]]
+    model: PreTrainedModel, layers: Sequence[Layer], texts: Iterable[Sequence[int]]
 ) -> tuple[Sides, Sides]:
     """Return E[∇_Q ℓ ∇_Qᵀ ℓ] and E[∇_K ℓ ∇_Kᵀ ℓ] of every layer and head, over texts as tokens (NaN
     without), with ℓ a text's mean negative log-likelihood of each token after the first, in nats.
@@ -190,7 +193,7 @@ def mix_units(
 
 
 def measure_heads(
-    model: Any, texts: Sequence[Sequence[int]], *, seed: int
+    model: PreTrainedModel, texts: Sequence[Sequence[int]], *, seed: int
 ) -> list[dict[str, float]]:
     """Return a row for every layer and head: for `weights` and `gradients` each how far both sides
     are apart and how alike they are, with the name's ending _initial for fresh weights of the same

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import log
-from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -22,6 +21,7 @@ from torch.nn import functional as F
 from core.encoders.language.encoder import LanguageEncoder, pad
 from core.encoders.vision import VisionEncoder, has_class_token
 from core.errors import EncoderError
+from core.files.texts import Json
 
 Tokens = Sequence[Sequence[int]]
 Prefix = Float[Tensor, "batch length width"]
@@ -98,7 +98,7 @@ def see(encoder: VisionEncoder, images: Sequence[Image]) -> Seen:
     """
     pixels = torch.stack([encoder.prepare(image) for image in images])
     pixels = pixels.to(encoder.device, encoder.arithmetic.weights)
-    look: dict[str, Any] = {"indices": 1, "norm": False, "intermediates_only": True}
+    look: Json = {"indices": 1, "norm": False, "intermediates_only": True}
     with encoder.arithmetic.forward_on(encoder.device):
         if encoder.recipe["library"] == "transformers":
             states = encoder.model(pixel_values=pixels, output_hidden_states=True).hidden_states

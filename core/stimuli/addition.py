@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from core.errors import InputError
+from core.files.texts import Json
 from core.options import argument, option, options_of, value_of
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def open_addition(addition: Addition) -> OpenedDataset:
     return open_folder(folder, name=addition.name, skip_broken=addition.skip_broken, **choices)
 
 
-def choices_of(addition: Addition) -> tuple[Path, dict[str, Any]]:
+def choices_of(addition: Addition) -> tuple[Path, Json]:
     """Return the folder that is read, and the choices of `core.stimuli.folder.Choices`."""
     from core.stimuli.folder import Choices
 

@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from core.errors import StimuliError, UnknownNameError, shortened
+from core.recipe import Plain
 
 SHOWN_PROBLEMS = 10
 _LONGEST_REASON = 300
@@ -31,7 +32,7 @@ class Row:
     stimulus: str
     level: str
     text: Any
-    factors: Mapping[str, Any] = field(default_factory=dict)
+    factors: Plain = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from jaxtyping import Float32
 from PIL import Image
 
 from core.errors import NotApplicableError, StimuliError
+from core.recipe import Plain
 from core.stimuli.captions import Captioned, Problem, refuse
 from core.stimuli.images import load_image
 from core.stimuli.worlds import World, find_world
@@ -32,7 +33,7 @@ class DatasetCard:
     name: str
     title: str
     revision: str
-    source: Mapping[str, Any]
+    source: Plain
     levels: tuple[str, ...]
     size: int
     has_images: bool = True
@@ -114,7 +115,7 @@ def assemble(
     where: str,
     name: str,
     title: str,
-    source: Mapping[str, Any],
+    source: Plain,
     digests: Mapping[str, str] | None,
     read: Callable[[str], tuple[str, bytes]],
 ) -> OpenedDataset:

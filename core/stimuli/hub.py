@@ -12,13 +12,15 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from core.errors import PlatoscopeError, StimuliError, quoted
+from core.files.texts import Json
 from core.files.userfile import room, shown
 from core.hub.repository import Repository
 from core.machine.confined import confine
 from core.machine.memory import is_out_of_memory, size_text
+from core.recipe import Plain
 from core.stimuli.captions import Captioned, Problem, Row, gather, gather_images
 from core.stimuli.dataset import OpenedDataset, assemble, check_name
 from core.stimuli.images import check_image, read_image
@@ -39,7 +41,6 @@ NO_TEXT = ""  # in place of a column of texts: images alone
 NO_IMAGE = ""  # in place of a column of images: texts alone
 DEFAULTS: Mapping[str, str] = {"split": "train", "image_column": "image", "text_column": "text"}
 _ID = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)
-Source = dict[str, Any]
 R = TypeVar("R")
 
 
@@ -101,7 +102,7 @@ def check_id(hub_id: str) -> None:
         )
 
 
-def source_of(hub_id: str, values: Mapping[str, str | None], skip_broken: bool) -> Source:
+def source_of(hub_id: str, values: Mapping[str, str | None], skip_broken: bool) -> Json:
     """Return the choices that open the data set again: those given, else the preset's."""
     local = Path(hub_id).is_dir()
     if local and values["revision"] is not None:
@@ -115,7 +116,7 @@ def source_of(hub_id: str, values: Mapping[str, str | None], skip_broken: bool) 
     return {"kind": "hub", "hub_id": place, **chosen, "skip_broken": skip_broken}
 
 
-def completed(source: Source, columns: Sequence[str]) -> Source:
+def completed(source: Json, columns: Sequence[str]) -> Json:
     """Return a source with the columns of images and texts: those of DEFAULTS, else those of
     another usual name; raise StimuliError if there is none.
     """
@@ -133,7 +134,7 @@ def completed(source: Source, columns: Sequence[str]) -> Source:
     return chosen
 
 
-def repository(source: Mapping[str, Any]) -> Repository | None:
+def repository(source: Plain) -> Repository | None:
     import datasets
 
     hub_id, revision = source["hub_id"], source["revision"]
@@ -144,7 +145,7 @@ def repository(source: Mapping[str, Any]) -> Repository | None:
     return Repository(hub_id, hub_id, instead, "dataset", revision)
 
 
-def _confined(work: Callable[..., R], source: Source) -> R:
+def _confined(work: Callable[..., R], source: Json) -> R:
     """Let another process read, within the memory that one file may take."""
     most, hub_id = room(), source["hub_id"]
     try:
@@ -156,7 +157,7 @@ def _confined(work: Callable[..., R], source: Source) -> R:
         ) from error
 
 
-def _read_split(source: Source) -> tuple[datasets.Dataset, Source]:
+def _read_split(source: Json) -> tuple[datasets.Dataset, Json]:
     """Fetch the files and write their rows into the cache; return the split, and the source at the
     commit that was read.
     """
@@ -179,7 +180,7 @@ def _usual_split(splits: Collection[str]) -> str:
 
 
 @contextmanager
-def _explained(source: Source) -> Iterator[None]:
+def _explained(source: Json) -> Iterator[None]:
     """Turn what the libraries raise into a sentence."""
     from core.hub.fetch import asking
 
@@ -203,7 +204,7 @@ def _explained(source: Source) -> Iterator[None]:
 
 
 def read_images(
-    table: datasets.Dataset, source: Mapping[str, Any]
+    table: datasets.Dataset, source: Plain
 ) -> tuple[datasets.Dataset | None, Sequence[Path], dict[str, str] | None, dict[str, Problem]]:
     """Return the images of a split, the folders that they may be files of, the digest of each good
     one by its row (None without images), and the problems of the others.
@@ -258,7 +259,7 @@ def gather_rows(
     return gather(rows, broken=broken)
 
 
-def image_bytes(value: Mapping[str, Any] | None, name: str, folders: Sequence[Path]) -> bytes:
+def image_bytes(value: Plain | None, name: str, folders: Sequence[Path]) -> bytes:
     """Return an image that the data set holds, as bytes or as a file in one of its folders; raise
     StimuliError for any other.
     """

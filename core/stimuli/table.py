@@ -18,8 +18,9 @@ from core.errors import StimuliError
 from core.files import userfile
 from core.files.ids import INDEX, is_number, names_rows, plain_name
 from core.files.parquet import as_text, read_parquet
-from core.files.texts import CELL, csv_rows, json_lines
+from core.files.texts import CELL, Json, csv_rows, json_lines
 from core.files.userfile import UserFile, said, shown
+from core.recipe import Plain
 
 if TYPE_CHECKING:  # only those who have a Parquet table wait for it
     import pyarrow as pa
@@ -52,7 +53,7 @@ OTHER_NAMES: dict[str, tuple[str, ...]] = {
 OPTIONS = {"image": "--image-column", "caption": "--text-column"}
 _SHOWN = 20  # columns that a message names
 _COPIES = 12  # of the bytes of a JSON document in memory
-Records = tuple[list[str], list[dict[str, Any]]]
+Records = tuple[list[str], list[Json]]
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Table:
 
     path: Path
     columns: tuple[str, ...]
-    rows: tuple[Mapping[str, Any], ...]
+    rows: tuple[Plain, ...]
     notes: tuple[str, ...] = ()
 
     @property
@@ -172,7 +173,7 @@ def read_table(
     return _arranged(path, plain, rows, wanted, named)
 
 
-def _find_ids(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def _find_ids(columns: Sequence[str], rows: Sequence[Plain]) -> dict[str, str]:
     """Return the column of ids: `id`, else of those with a usual name, or of a table with one
     column, the one with another value in each row, texts before numbers.
     """
@@ -194,7 +195,7 @@ def _find_ids(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict
 def _arranged(
     path: Path,
     columns: Sequence[str],
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Plain],
     wanted: Sequence[str],
     named: Mapping[str, str],
 ) -> Table:
@@ -316,7 +317,7 @@ def _read_json(file: UserFile) -> Records:
     return list(columns), [{name: one.get(name) for name in columns} for one in records]
 
 
-def _records(document: Any) -> list[dict[str, Any]] | None:
+def _records(document: Any) -> list[Json] | None:
     if isinstance(document, list) and all(isinstance(one, dict) for one in document):
         return document
     if not (isinstance(document, dict) and {"images", "annotations"} <= document.keys()):
@@ -332,7 +333,7 @@ def _records(document: Any) -> list[dict[str, Any]] | None:
 
 
 def _read_jsonl(file: UserFile) -> Records:
-    records, columns, cells = list[dict[str, Any]](), dict[str, None](), 0
+    records, columns, cells = list[Json](), dict[str, None](), 0
     for _, record in json_lines(file):
         columns.update(dict.fromkeys(record))
         file.check_count(len(columns), userfile.COLUMNS, "columns")
@@ -346,7 +347,7 @@ def _read_jsonl(file: UserFile) -> Records:
 
 def _read_parquet(file: UserFile) -> Records:
     columns: list[str] = []
-    rows: list[dict[str, Any]] = []
+    rows: list[Json] = []
     taken = 0
 
     def check(name: str, kind: pa.DataType) -> None:

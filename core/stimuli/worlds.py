@@ -14,8 +14,10 @@ import numpy as np
 from jaxtyping import Float64, Int64, UInt8
 from PIL.Image import Image
 
+from core.files.texts import Json
 from core.modalities import Item
 from core.progress import Progress
+from core.recipe import Plain
 
 if TYPE_CHECKING:
     from core.stimuli.dataset import Dataset, DatasetCard
@@ -82,7 +84,7 @@ class World(Protocol):
 
     def __hash__(self) -> int: ...
 
-    def open(self, source: Mapping[str, Any]) -> Dataset:
+    def open(self, source: Plain) -> Dataset:
         """Open the dataset that a card's source describes."""
 
     def sample(self, split: str, count: int) -> list[Event]:
@@ -137,7 +139,7 @@ class World(Protocol):
     def items(self, exam: str) -> Sequence[Choice]:
         """Return the items of an exam."""
 
-    def suite(self, reads: str | None) -> dict[str, Any]:
+    def suite(self, reads: str | None) -> Json:
         """Return what models that read this are asked, as plain data: the names of `tasks`, the
         number of `samples` of each style or exam, and the version of the `questions`.
         """

@@ -134,7 +134,7 @@ def _row(card: ModelCard) -> tuple[Any, ...]:
     named = card.name, card.title, card.modality, card.family, card.objective
     recipe = run.removesuffix(f"-seed{seed}")
     if not config and "seed" in card.training:
-        recipe = _recipe(card, seed)
+        recipe = _recipe(card, card.training["seed"])
     copy, of_patches = bool(step < steps), card.spec.endswith(PATCHES)
     about = *named, group, card.parameters, card.layers
     return *about, run, step, copy, tasks, size, recipe, varies, seed, of_patches

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from jaxtyping import Int
 from jinja2 import TemplateError
 from torch import Tensor
-from transformers import GenerationConfig
+from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerFast
 
 from core.encoders.checkpoint import Arithmetic, digest_files, store_name
 from core.encoders.language.folder import (
@@ -32,8 +31,8 @@ class Chat:
     weights: str
     device: str
     arithmetic: Arithmetic
-    model: Any
-    tokenizer: Any
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerFast
 
     @torch.inference_mode()
     def answer(self, instruction: str, texts: Sequence[str], *, limit: int) -> list[str]:

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Float, Float32, Float64, Int
+from tokenizers import Encoding as TextEncoding
 from tokenizers import normalizers
 from torch import Tensor
+from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from core.encoders import naming
 from core.encoders.checkpoint import Arithmetic, digest_files, read_notes, refusing
@@ -41,8 +43,10 @@ from core.encoders.language.readout import (
 )
 from core.encoders.requests import PROMPTS, Pooling, Precision, Prompt, split_marks
 from core.errors import EncoderError
+from core.files.texts import Json
 from core.machine.memory import bounded
 from core.modalities import LANGUAGE, find_reading
+from core.recipe import Plain
 
 POOLED: Mapping[Pooling, str] = {
     "mean": "mean of tokens",
@@ -73,13 +77,13 @@ class TokenizedText:
     is_cut: bool = False
 
     @classmethod
-    def of(cls, text: str, read: Any, unknown: Collection[int]) -> TokenizedText:
+    def of(cls, text: str, read: TextEncoding, unknown: Collection[int]) -> TokenizedText:
         is_cut = bool(read.overflowing)
         kept = text[: max(stop for _, stop in read.offsets)] if is_cut else text
         return cls(read.ids, *coded_part(kept, read, unknown), is_cut)
 
 
-def coded_part(text: str, read: Any, unknown: Collection[int]) -> tuple[list[int], int]:
+def coded_part(text: str, read: TextEncoding, unknown: Collection[int]) -> tuple[list[int], int]:
     """Return the places of the tokens that bits are counted of, and their UTF-8 bytes, by the rule
     of docs/methods.md: each token with one before it that is neither special nor unknown. A first
     character in several tokens is first in all of them.
@@ -100,17 +104,17 @@ class LanguageEncoder:
     """
 
     card: ModelCard
-    recipe: Mapping[str, Any]
+    recipe: Plain
     device: str
     arithmetic: Arithmetic
     readout: Readout
-    tokenizer: Any
+    tokenizer: PreTrainedTokenizerFast
     pooling: Pooling
     limit: int | None  # longest text in tokens, special ones included
     template: str = "{}"  # what is read of a text
 
     @property
-    def model(self) -> Any:
+    def model(self) -> PreTrainedModel:
         return self.readout.model
 
     @torch.inference_mode()
@@ -253,7 +257,7 @@ def open_language(
     own = said.pooling or ("last" if kind in (*ENDING, *PADDED) else "mean")
     pooling = own if is_own else pooling
     template = PROMPTS[prompt] if prompt != "none" else (said.prompt if is_own else "") + "{}"
-    recipe: dict[str, Any] = {
+    recipe: Json = {
         "library": "transformers",
         "pooling": POOLED[pooling],
         "norm": (
@@ -310,7 +314,7 @@ def open_language(
     )
 
 
-def _is_plain(tokenizer: Any) -> bool:
+def _is_plain(tokenizer: PreTrainedTokenizerFast) -> bool:
     """Return whether the tokenizer puts a special token in front of each text alone, and has no
     unknown character.
     """
@@ -322,7 +326,7 @@ def _is_plain(tokenizer: Any) -> bool:
     return bool(knows and marks and marks[0] and not marks[-1])
 
 
-def unknown_tokens(tokenizer: Any) -> set[int]:
+def unknown_tokens(tokenizer: PreTrainedTokenizerFast) -> set[int]:
     name = getattr(tokenizer.backend_tokenizer.model, "unk_token", None)
     return {tokenizer.unk_token_id, name and tokenizer.convert_tokens_to_ids(name)} - {None, ""}
 
@@ -345,7 +349,7 @@ def groups(tokens: Sequence[Sequence[int]], together: Together) -> Iterator[list
         yield group
 
 
-def longest_text(model: Any, tokenizer: Any) -> int | None:
+def longest_text(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int | None:
     """Return how many tokens the model can place, special ones included; None if nothing limits
     them. Position embeddings with a padding row (RoBERTa, I-BERT) count from behind it.
     """

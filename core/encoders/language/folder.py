@@ -34,6 +34,9 @@ from transformers import (
     AutoModelForTextEncoding,
     AutoTokenizer,
     LlamaTokenizer,
+    PreTrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
 )
 from transformers.tokenization_utils_base import generate_merges
 from transformers.utils import logging as transformers_log
@@ -51,6 +54,7 @@ from core.encoders.checkpoint import (
 from core.encoders.fields import FORMS, PICKLED, SINGLE, WEIGHTS, check_index, read_json
 from core.encoders.requests import TEXT, VISION, Pooling, Precision
 from core.errors import EncoderError
+from core.files.texts import Json
 from core.files.userfile import CONFIG, UserFile
 from core.hub.fetch import fetch_snapshot
 from core.hub.repository import Repository
@@ -155,7 +159,7 @@ def tokenizer_files(folder: Path) -> list[Path]:
     return [path for form in TOKENIZERS for path in folder.glob(form)]
 
 
-def load_tokenizer(folder: Path) -> Any:
+def load_tokenizer(folder: Path) -> PreTrainedTokenizerFast:
     """Load a fast tokenizer, the only kind that shows what is kept of a cut text; raise
     EncoderError.
     """
@@ -184,7 +188,7 @@ def load_tokenizer(folder: Path) -> Any:
     return tokenizer
 
 
-def _open_pieces(folder: Path) -> Any:
+def _open_pieces(folder: Path) -> PreTrainedTokenizerFast | None:
     """Return the tokenizer of a SentencePiece model alone (LLaMA, OpenLLaMA), which transformers
     reads only with a further library; None for any other.
     """
@@ -222,7 +226,7 @@ def _open_pieces(folder: Path) -> Any:
 
 def load_model(
     folder: Path, *, precision: Precision, device: torch.device, part: str = ""
-) -> tuple[Any, Arithmetic]:
+) -> tuple[PreTrainedModel, Arithmetic]:
     """Load a model for reading only: with its head if the config names a causal architecture, else
     the bare encoder; and how it computes. part: see `part_of`. Raise EncoderError for an
     architecture that needs its own code, and for damaged, quantized or incomplete weights.
@@ -246,7 +250,7 @@ def load_model(
     return model.eval().requires_grad_(False), arithmetic
 
 
-def read_config(folder: Path) -> Any:
+def read_config(folder: Path) -> PreTrainedConfig:
     """Read a model's config.json; raise EncoderError for an architecture that needs its own code.
     One that names no architecture gets the usual causal one of its kind.
     """
@@ -266,7 +270,7 @@ def read_config(folder: Path) -> Any:
     return config
 
 
-def class_of(config: Any) -> Any:
+def class_of(config: PreTrainedConfig) -> Any:
     """Return the class that makes a config's model: with its head if it predicts the next token, of
     T5's kind the encoder alone.
     """
@@ -285,13 +289,13 @@ def class_of(config: Any) -> Any:
     return AutoModel
 
 
-def parts_of(config: Any) -> tuple[str, ...]:
+def parts_of(config: PreTrainedConfig) -> tuple[str, ...]:
     """Return the marks of the parts that can be read alone."""
     marks = (VISION,) if is_causal(config) else (TEXT, VISION)
     return tuple(mark for mark in marks if hasattr(config, f"{mark[1:]}_config"))
 
 
-def part_of(model: Any, part: str) -> Any:
+def part_of(model: PreTrainedModel, part: str) -> PreTrainedModel:
     """Return the part of a model that reads: what the mark says, the encoder of an encoder-decoder,
     else all of it.
     """
@@ -329,7 +333,7 @@ def check_part(folder: Path, part: str) -> bool:
     return part == VISION or getattr(kind, "main_input_name", "") == "pixel_values"
 
 
-def count_parameters(model: Any) -> int:
+def count_parameters(model: PreTrainedModel) -> int:
     """Return how many parameters read and code text, without those that see images."""
     parts = [model]
     if parts_of(model.config):
@@ -338,7 +342,9 @@ def count_parameters(model: Any) -> int:
     return sum(each.numel() for each in own.values())
 
 
-def check_weights(folder: Path, config: Any, first: Path, tensors: Mapping[str, Tensor]) -> None:
+def check_weights(
+    folder: Path, config: PreTrainedConfig, first: Path, tensors: Mapping[str, Tensor]
+) -> None:
     """Raise EncoderError if the weights, of which this is the first file, are not those of the
     config's model: of other shapes, too few, or more in a layer or module that is read.
     """
@@ -398,7 +404,7 @@ def stored_type(tensors: Mapping[str, Tensor]) -> torch.dtype:
     return most if most in FLOATS.values() else torch.float32
 
 
-def place(size: int, device: torch.device) -> dict[str, Any]:
+def place(size: int, device: torch.device) -> Json:
     """Return transformers' arguments that put weights of so many bytes on a device: none if all
     fit; else accelerate spreads the layers over the GPUs (if `device` is one), the memory and a
     temporary folder. Raise EncoderError if there is no room for all that either.
@@ -428,7 +434,7 @@ def free_on(device: torch.device) -> int:
     return free_memory()
 
 
-def is_causal(config: Any) -> bool:
+def is_causal(config: PreTrainedConfig) -> bool:
     """Return whether the weights predict the next token."""
     if config.is_encoder_decoder or config.get_text_config(decoder=True).is_encoder_decoder:
         return False
@@ -439,9 +445,11 @@ def is_causal(config: Any) -> bool:
     )
 
 
-def _load_weights(first: Path, config: Any, **how: Any) -> tuple[Any, dict[str, Any]]:
+def _load_weights(
+    first: Path, config: PreTrainedConfig, **how: Any
+) -> tuple[PreTrainedModel, Json]:
     with quiet():
-        loaded: tuple[Any, dict[str, Any]] = class_of(config).from_pretrained(
+        loaded: tuple[PreTrainedModel, Json] = class_of(config).from_pretrained(
             first.parent,
             config=config,
             use_safetensors=first.suffix != ".bin",
@@ -527,7 +535,7 @@ def _modules(root: Path) -> list[tuple[str, str]]:
     return modules
 
 
-def _with_pooling(said: Sentences, config: dict[str, Any]) -> Sentences:
+def _with_pooling(said: Sentences, config: Json) -> Sentences:
     named = config.get("pooling_mode")
     names = [str(one) for one in (named if isinstance(named, list) else [named] if named else [])]
     names = names or [name for name in config if name.startswith("pooling_mode_") and config[name]]

@@ -19,6 +19,8 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Float64, Int
 from torch import Tensor, nn
+from transformers import PreTrainedModel
+from transformers.utils import ModelOutput
 
 from core.encoders.checkpoint import refusing
 from core.encoders.language.folder import is_causal, quiet
@@ -49,10 +51,10 @@ class Readout:
     its body returns.
     """
 
-    model: Any
+    model: PreTrainedModel
     states: int
     blocks: tuple[nn.Module, ...] = ()
-    form: type[Any] = object
+    form: type[ModelOutput] = ModelOutput
     is_causal: bool = False
     together: Together = "padded"
 
@@ -79,12 +81,12 @@ class Readout:
                     body.forward = forward
 
 
-def _bodies(model: Any) -> list[Any]:
+def _bodies(model: PreTrainedModel) -> list[PreTrainedModel]:
     return [body for body in {model.base_model, model.get_decoder()} if body is not model]
 
 
 @torch.inference_mode()
-def find_readout(model: Any, device: torch.device) -> Readout:
+def find_readout(model: PreTrainedModel, device: torch.device) -> Readout:
     """Return how a model that computes on a device can be read; raise EncoderError for one that
     takes no texts alone.
     """
@@ -94,7 +96,7 @@ def find_readout(model: Any, device: torch.device) -> Readout:
         vocabulary = model.get_input_embeddings().weight.shape[0]
         longer = torch.arange(1, _LONGER + 1, device=device)[None] * max(1, vocabulary // 13)
         longer %= vocabulary
-        ids, forms = longer[:, :_PROBED], list[type[Any]]()
+        ids, forms = longer[:, :_PROBED], list[type[ModelOutput]]()
         handles = [
             body.register_forward_hook(lambda _, __, output: forms.append(type(output)))
             for body in _bodies(model)
@@ -112,7 +114,7 @@ def find_readout(model: Any, device: torch.device) -> Readout:
         readout = Readout(model, len(states), is_causal=is_causal(model.config))
         lists = (one for one in model.base_model.modules() if isinstance(one, nn.ModuleList))
         for blocks in (tuple(one) for one in lists if len(one) == len(states) - 1):
-            apart = replace(readout, blocks=blocks, form=forms[-1] if forms else object)
+            apart = replace(readout, blocks=blocks, form=forms[-1] if forms else ModelOutput)
             if _reads_like(apart, ids, mask, states, getattr(whole, "logits", None)):
                 readout = apart
                 break
@@ -196,7 +198,7 @@ def count_bits(
     return bits
 
 
-def _scores(readout: Readout, output: Any) -> Scores | None:
+def _scores(readout: Readout, output: ModelOutput) -> Scores | None:
     if not readout.is_causal:
         return None
     if not readout.blocks:
