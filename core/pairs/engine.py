@@ -44,25 +44,11 @@ TILE = 4096  # pairs of stimuli that are multiplied at once
 CHUNK = 4096  # stimuli that are multiplied at once
 
 
-@dataclass(frozen=True)
-class FromNeighbors(Generic[P]):
-    """How an engine takes neighbor lists that were found before, in place of `prepare`; they hold
-    at least k neighbors of each stimulus, most similar first.
-    """
-
-    k: int
-    take: Callable[[Prepared[Lists]], Prepared[P]]
-
-
 @runtime_checkable
 class Engine(Protocol[P]):
     """One metric with its parameters, over all layer pairs of two models. P: layers as it holds
     them.
     """
-
-    @property
-    def from_neighbors(self) -> FromNeighbors[P] | None:
-        """How it takes neighbor lists; None if neighbors are not all that it compares."""
 
     def prepare(
         self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
@@ -85,6 +71,17 @@ class Engine(Protocol[P]):
 
 
 @runtime_checkable
+class ListEngine(Engine[P], Protocol[P]):
+    """An engine to which the k nearest neighbors of each stimulus are all that counts."""
+
+    @property
+    def k(self) -> int: ...
+
+    def take(self, lists: Prepared[Lists]) -> Prepared[P]:
+        """Prepare lists of at least k neighbors that were found before, most similar first."""
+
+
+@runtime_checkable
 class PairEngine(Engine[P], Protocol[P]):
     """An engine on the CPU; it also defines the metric."""
 
@@ -101,8 +98,6 @@ class PairRows:
 
     row: Callable[[Space], Float64[np.ndarray, " pairs"]]
     of_matrix: Callable[[Space], Float64[np.ndarray, " pairs"]] | None = None
-
-    from_neighbors = None
 
     def score(self, x: Space, y: Space) -> float:
         return float(self.row(x) @ self.row(y))
@@ -179,8 +174,6 @@ class EachPair(Generic[T]):
     compare: Callable[[T, T], float]
     reorder: Callable[[T, Order], T]
 
-    from_neighbors = None
-
     def score(self, x: Space, y: Space) -> float:
         return self.compare(self.part(x), self.part(y))
 
@@ -222,8 +215,6 @@ class Predictions(Generic[F]):
 
     fit: Callable[[Basis], F]
     explained: Callable[[F, Float64[np.ndarray, "n _"]], float]
-
-    from_neighbors = None
 
     def score(self, x: Space, y: Space) -> float:
         a, b = basis_of(x), basis_of(y)

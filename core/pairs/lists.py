@@ -18,7 +18,7 @@ from jaxtyping import Float64, Int32, Int64, Integer
 
 from core.errors import MetricError
 from core.machine.processes import count_threads
-from core.pairs.engine import Engine, FromNeighbors
+from core.pairs.engine import Engine
 from core.pairs.prepared import (
     Lists,
     Prepared,
@@ -100,9 +100,8 @@ class NeighborLists:
     k: int
     shuffled: Callable[..., np.ndarray] | None = None  # the same for many orders of y's stimuli
 
-    @property
-    def from_neighbors(self) -> FromNeighbors[Lists]:
-        return FromNeighbors(self.k, lambda lists: lists)
+    def take(self, lists: Prepared[Lists]) -> Prepared[Lists]:
+        return lists
 
     def prepare(
         self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows

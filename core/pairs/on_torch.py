@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float, Float64, Int32
 from torch import Tensor
 
-from core.pairs.engine import FromNeighbors, Order
+from core.pairs.engine import Order
 from core.pairs.prepared import (
     Lists,
     Prepared,
@@ -54,11 +54,7 @@ class _Near:
 class TorchLists(_Near):
     """Mutual kNN; each neighbor has the value 1."""
 
-    @property
-    def from_neighbors(self) -> FromNeighbors[Local]:
-        return FromNeighbors(self.k, self._take)
-
-    def _take(self, lists: Prepared[Lists]) -> Prepared[Local]:
+    def take(self, lists: Prepared[Lists]) -> Prepared[Local]:
         nearest = np.ascontiguousarray(lists.layers[:, :, : self.k])
         return _prepared_lists(torch.from_numpy(nearest).to(self.device).long(), lists.refusals)
 
@@ -82,8 +78,6 @@ def _prepared_lists(lists: Tensor, refusals: tuple[str, ...]) -> Prepared[Local]
 
 class TorchLocal(_Near):
     """CKNNA as the paper defines it; the values are centered similarities, of length 1 together."""
-
-    from_neighbors = None
 
     def prepare(
         self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
@@ -116,8 +110,6 @@ class TorchKernels:
 
     device: torch.device
     center: Callable[[Tensor], Tensor]
-
-    from_neighbors = None
 
     def prepare(
         self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows

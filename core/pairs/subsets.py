@@ -53,8 +53,6 @@ class CenteredLocal:
 
     k: int
 
-    from_neighbors = None
-
     def score(self, x: Space, y: Space) -> float:
         a, b = (local_kernel(space, k=self.k, variant="paper") for space in (x, y))
         return float(a.multiply(b).sum())

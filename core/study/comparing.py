@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from core.machine.memory import size_text
 from core.metrics import METRICS, find_metric
 from core.metrics.catalog import make_engine
 from core.metrics.spec import AnyEngine
-from core.pairs.engine import Engine, PairRows
+from core.pairs.engine import Engine, ListEngine, PairRows
 from core.pairs.lists import HELD, scores_among
 from core.pairs.prepared import Prepared
 from core.progress import Progress, tell_each
@@ -134,8 +134,9 @@ def prepare_each(
     """Return the models ready to be compared, and why others are refused."""
 
     def prepare(model: str) -> Prepared[P]:
-        if (source := engine.from_neighbors) is not None:
-            return source.take(study.neighbor_lists(model, k=source.k, concatenated=concatenated))
+        if isinstance(engine, ListEngine):
+            lists = study.neighbor_lists(model, k=engine.k, concatenated=concatenated)
+            return cast("Prepared[P]", engine.take(lists))
         alone = study.entry(model).card.geometry == "dissimilarities" and not concatenated
         if alone and isinstance(engine, PairRows) and engine.of_matrix:
             return engine.prepare_matrices(study.matrices(model))

@@ -104,7 +104,7 @@ def test_lists_that_were_found_before_serve_on_a_device():
     y[1][:] = 1
     engine = on_torch_cpu("mutual_knn", k=6)
     kept = [make_engine("mutual_knn", k=20).prepare(layers) for layers in (x, y)]
-    ready = [engine.from_neighbors.take(lists) for lists in kept]
+    ready = [engine.take(lists) for lists in kept]
     assert ready[1].refusals == kept[1].refusals
     direct = engine.scores(engine.prepare(x), engine.prepare(y))
     np.testing.assert_array_equal(engine.scores(*ready).values, direct.values)
