@@ -37,7 +37,7 @@ IMAGES = (".webp", ".jpg", ".jpeg", ".png")
 LABEL = ".cls"
 _LONGEST = 18  # digits of a label
 FORMS = "DIR/CLASS/*.jpg, DIR/train/CLASS/*.jpg with DIR/test, or DIR/train/0.tar"
-ALL = "vtab"  # stands for all of them
+ALL = "vtab"  # all of them
 PARTS = [f"{part}/{form}" for part in ("train", "test") for form in (COUNT, "*.tar")]
 # where the hub's labels are finer than the benchmark's: positions and orientations of dSprites
 RAW_CLASSES: Mapping[str, int] = {"dSprites-Location": 32, "dSprites-Orientation": 40}
@@ -210,7 +210,6 @@ def open_folder(folder: Path, *, limit: Limit = LIMIT, report: Progress | None =
 
 
 def _classes(folder: Path) -> dict[str, list[Path]]:
-    """Return the images of each subfolder that has any, in the order of their paths."""
     classes = {}
     for inside in sorted(path for path in folder.glob("[!.]*") if path.is_dir()):
         found = (path for path in inside.rglob("*") if path.suffix.lower() in SUFFIXES)

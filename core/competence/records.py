@@ -66,11 +66,7 @@ def suite_recipe(entry: ModelEntry) -> Recipe:
     )
 
 
-def _suite_digest(reads: str) -> str:
-    return Recipe.of("suite", **the_cave().suite(reads)).digest
-
-
-resolve("suite", _suite_digest)
+resolve("suite", lambda reads: Recipe.of("suite", **the_cave().suite(reads)).digest)
 
 
 def result_name(model: str) -> str:

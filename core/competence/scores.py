@@ -121,7 +121,6 @@ def read_sheet(
 def _mistakes(
     cells: pd.DataFrame, table: pd.DataFrame, required: Sequence[str]
 ) -> Iterator[tuple[pd.Series, str]]:
-    """Yield which rows have a mistake, and what it is. cells: texts; table: with numbers."""
     for column in cells:
         if column in required:
             yield cells[column] == "", f"{column} is empty"

@@ -59,7 +59,7 @@ def open_tasks(
     for name in dict.fromkeys(wanted):
         if name in task_names():
             sets.append(open_vtab(name, limit=limit, report=report))
-        elif name and expand(name).exists():  # "" would be the folder that one stands in
+        elif name and expand(name).exists():  # "" would be the current folder
             sets.append(open_folder(expand(name), limit=limit, report=report))
         else:
             raise UnknownNameError("folder or task of VTAB", name, [*task_names(), ALL])

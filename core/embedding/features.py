@@ -139,7 +139,6 @@ def _publish_ready(
     level: str | None = None,
     **other: Any,
 ) -> Path:
-    """Publish vectors that need no encoder; return at once if they are published."""
     other |= {} if card.geometry == "vectors" else {"geometry": card.geometry}
     recipe = Recipe.of(
         "features",

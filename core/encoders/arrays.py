@@ -195,9 +195,15 @@ def read_torch(file: UserFile, _: Columns = EVERY) -> Arrays:
 
 
 def _numbers(parts: Mapping[str, Any], file: UserFile) -> Arrays:
-    arrays = {name: _as_array(part) for name, part in parts.items()}
-    for array in arrays.values():
-        check_type(file, str(array.dtype), fits=array.dtype.kind in NUMBERS + TEXTS)
+    """Return tensors as arrays: integers and float64 as they are, other floats as float32."""
+    arrays: Arrays = {}
+    for name, part in parts.items():
+        if not isinstance(part, np.ndarray):
+            part = part.detach().resolve_neg()
+            is_narrow = part.is_floating_point() and part.element_size() < 8
+            part = (part.float() if is_narrow else part).numpy()
+        check_type(file, str(part.dtype), fits=part.dtype.kind in NUMBERS + TEXTS)
+        arrays[name] = part
     return arrays
 
 
@@ -213,17 +219,6 @@ def _flattened(value: Any, name: str) -> Iterator[tuple[str, Any]]:
             yield from _flattened(each, f"{name}/{key}" if name else f"{key}")
     elif hasattr(value, "shape") and len(value.shape):
         yield name, value
-
-
-def _as_array(tensor: Any) -> np.ndarray:
-    """Return a tensor as an array: integers and float64 as they are, other floats as float32."""
-    if isinstance(tensor, np.ndarray):
-        return tensor
-    plain = tensor.detach().resolve_neg()
-    if plain.is_floating_point() and plain.element_size() < 8:
-        plain = plain.float()
-    values: np.ndarray = plain.numpy()
-    return values
 
 
 def _read_hdf5(file: UserFile, _: Columns) -> Arrays:

@@ -133,9 +133,7 @@ def _is_state(held: object) -> bool:
 
 @contextmanager
 def refusing(what: str, expected: str) -> Iterator[None]:
-    """Raise EncoderError with what was expected if a library cannot use a model's files, whatever
-    it raises; errors of memory pass.
-    """
+    """Raise EncoderError for any error of a library that uses a model's files, but those of memory."""
     try:
         yield
     except PlatoscopeError:

@@ -83,7 +83,13 @@ def answer() -> None:
     there = Connection(int(sys.argv[1]))
     with suppress(KeyboardInterrupt), visible_output():
         memory, work, given = there.recv()
-        Thread(target=_end_with, args=(there,), daemon=True).start()
+
+        def end_with_parent() -> None:
+            with suppress(EOFError, OSError):
+                there.recv()
+            os._exit(1)
+
+        Thread(target=end_with_parent, daemon=True).start()
         if hasattr(psutil, "RLIMIT_DATA"):  # on Linux
             process = psutil.Process()
             most = process.memory_info().data + memory
@@ -97,9 +103,3 @@ def answer() -> None:
         except Exception as error:
             there.send((None, MemoryError() if is_out_of_memory(error) else error))
     os._exit(0)  # threads of libraries may wait for a server
-
-
-def _end_with(there: Connection) -> None:
-    with suppress(EOFError, OSError):
-        there.recv()
-    os._exit(1)

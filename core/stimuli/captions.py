@@ -8,7 +8,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -259,10 +259,7 @@ def texts_at(
             f"{len(lacking)} of {len(stimuli)} stimuli have no caption of level {level!r}: {some};"
             f" add them, or choose another of: {', '.join(own)}"
         )
-    combine: dict[str, Callable[[tuple[str, ...]], tuple[str, ...]]] = {
-        LONGEST: lambda texts: (max(texts, key=len),),
-        CONCATENATED: lambda texts: (" ".join(texts),),
-    }
+    every = [by_index[index] for index in range(len(stimuli))]
     if level in own or level == MEAN:
-        return [by_index[index] for index in range(len(stimuli))]
-    return [combine[level](by_index[index]) for index in range(len(stimuli))]
+        return every
+    return [(max(texts, key=len) if level == LONGEST else " ".join(texts),) for texts in every]

@@ -247,7 +247,6 @@ def read_rows(table: Table, chosen: Choices) -> tuple[list[Row], list[Problem]]:
 
 
 def _key(table: Table, chosen: Choices) -> str | None:
-    """Return the column that names the stimuli, None if their places do."""
     if chosen.ids_only:
         return "id"
     return table.id_column if chosen.texts_only else "image"
@@ -262,7 +261,6 @@ def _factor(value: Any) -> Any:
 
 
 def _told(rows: Sequence[Row]) -> Iterator[Row]:
-    """Pass rows on, and report how many there were."""
     for done, row in enumerate(rows, start=1):
         yield row
         if done % TOLD == 0:

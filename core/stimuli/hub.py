@@ -146,7 +146,6 @@ def repository(source: Plain) -> Repository | None:
 
 
 def _confined(work: Callable[..., R], source: Json) -> R:
-    """Let another process read, within the memory that one file may take."""
     most, hub_id = room(), source["hub_id"]
     try:
         return confine(work, source, memory=most)
@@ -171,17 +170,13 @@ def _read_split(source: Json) -> tuple[datasets.Dataset, Json]:
             source = {**source, "revision": commit_of(wanted) or wanted.revision}
         builder = datasets.load_dataset_builder(source["hub_id"], revision=source["revision"])
         builder.download_and_prepare()
-        source["split"] = source["split"] or _usual_split(builder.info.splits or ())
+        only, *others = builder.info.splits or {DEFAULTS["split"]: None}
+        source["split"] = source["split"] or (DEFAULTS["split"] if others else only)
         return builder.as_dataset(split=source["split"]), source
-
-
-def _usual_split(splits: Collection[str]) -> str:
-    return next(iter(splits)) if len(splits) == 1 else DEFAULTS["split"]
 
 
 @contextmanager
 def _explained(source: Json) -> Iterator[None]:
-    """Turn what the libraries raise into a sentence."""
     from core.hub.fetch import asking
 
     wanted = repository(source)

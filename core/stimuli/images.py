@@ -123,7 +123,14 @@ def _open(file: BinaryIO, name: str) -> Image.Image:
 
 def _flatten(image: Image.Image, name: str) -> Image.Image:
     if image.mode.startswith("I"):
-        return _from_16_bit(image, name).convert("RGB")
+        values = np.asarray(image)
+        if values.min() < 0 or values.max() > 65535:
+            raise StimuliError(
+                f"image {name} has 32-bit pixels of no stated range; convert it to 8 or 16 bits"
+            )
+        # rounded to the nearest: 257 is odd, so that there is always one
+        scaled = ((values.astype(np.uint32) + 128) // 257).astype(np.uint8)
+        return Image.fromarray(scaled).convert("RGB")
     if image.mode == "F":
         raise StimuliError(
             f"image {name} has floating-point pixels of no stated range; convert it to 8 or 16 bits"
@@ -137,16 +144,6 @@ def _flatten(image: Image.Image, name: str) -> Image.Image:
         white = Image.new("RGBA", colors.size, "white")
         flat.paste(Image.alpha_composite(white, colors).convert("RGB"), strip)
     return flat
-
-
-def _from_16_bit(image: Image.Image, name: str) -> Image.Image:
-    values = np.asarray(image)
-    if values.min() < 0 or values.max() > 65535:
-        raise StimuliError(
-            f"image {name} has 32-bit pixels of no stated range; convert it to 8 or 16 bits"
-        )
-    # rounded to the nearest: 257 is odd, so that there is always one
-    return Image.fromarray(((values.astype(np.uint32) + 128) // 257).astype(np.uint8))
 
 
 def _too_large(name: str, image: Image.Image | None = None) -> str:

@@ -295,13 +295,11 @@ def _read_csv(file: UserFile) -> Records:
 
 
 def _read_lines(file: UserFile) -> Records:
-    """Read a text, or an id, in each line."""
     lines = [line.strip() for line in file.text().splitlines() if line.strip()]
     return ["caption"], [{"caption": line} for line in lines]
 
 
 def _read_json(file: UserFile) -> Records:
-    """Read COCO's captions, or a list of objects."""
     file.check_room(_COPIES * file.size)
     with file.decoding():
         document = json.loads(file.text())
