@@ -133,7 +133,7 @@ def _is_state(held: object) -> bool:
 
 @contextmanager
 def refusing(what: str, expected: str) -> Iterator[None]:
-    """Raise EncoderError for any error of a library that uses a model's files, but those of memory."""
+    """Raise EncoderError for any error of a library that reads a model, but those of memory."""
     try:
         yield
     except PlatoscopeError:

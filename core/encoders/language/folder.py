@@ -240,12 +240,7 @@ def load_model(
     with MAKING, refusing(f"{folder} cannot be opened", OPENED):
         tensors = read_outlines(files)  # .bin files hold tensors alone, too
         check_weights(folder, config, files[0], tensors)
-        counts = Counter[torch.dtype]()
-        for tensor in tensors.values():
-            counts[tensor.dtype] += tensor.numel()
-        most = max(counts, key=lambda kind: counts[kind], default=torch.float32)
-        stored = most if most in FLOATS.values() else torch.float32
-        arithmetic = choose_arithmetic(precision, device, stored=stored)
+        arithmetic = choose_arithmetic(precision, device, stored=stored_type(tensors))
         size = sum(one.numel() for one in tensors.values()) * arithmetic.weights.itemsize
         where = place(size, device)
         whole, _ = _load_weights(files[0], config, dtype=arithmetic.weights, **where)
@@ -398,6 +393,15 @@ def unread_parts(tensors: Mapping[str, Tensor], unread: Collection[str]) -> list
         for name in sorted(unread)
         if is_within(name) and not BUFFERS.search(name) and [*tensors[name].shape][:-2] != [1, 1]
     ]
+
+
+def stored_type(tensors: Mapping[str, Tensor]) -> torch.dtype:
+    """Return the type of most of the weights; float32 if that is no floating one."""
+    counts = Counter[torch.dtype]()
+    for tensor in tensors.values():
+        counts[tensor.dtype] += tensor.numel()
+    most = max(counts, key=lambda kind: counts[kind], default=torch.float32)
+    return most if most in FLOATS.values() else torch.float32
 
 
 def place(size: int, device: torch.device) -> Json:
