@@ -45,11 +45,9 @@ from core.figures.theme import (
     clear,
     heading,
     hue,
-    line_widths,
     mark_sizes,
     plain,
     round_ticks,
-    scatter_of,
     symbol,
     template,
     wrap,
@@ -467,7 +465,7 @@ class Dots(Mark):
         return rows
 
     def traces(self, panel: Panel, rows: pd.DataFrame) -> Iterator[Tree]:
-        kind = scatter_of(len(rows))
+        kind = "scattergl" if len(rows) > 1000 else "scatter"  # the graphics card draws many
         for group, color, part in self._groups(rows):
             if self.join:
                 yield self._joined(panel, part, color or INK[panel.mode].soft) | group
@@ -549,7 +547,7 @@ class Line(Mark):
     def prepared(self, table: pd.DataFrame, mode: Mode) -> pd.DataFrame:
         rows = super().prepared(table, mode)
         if isinstance(self.width, Size):
-            rows["_width"] = line_widths(self.width.diameters(rows))
+            rows["_width"] = ((self.width.diameters(rows) - 4.0) / 5.0).clip(1.0, 4.0)
         return rows
 
     def traces(self, panel: Panel, rows: pd.DataFrame) -> Iterator[Tree]:

@@ -28,15 +28,6 @@ def paper_p(p: float, name: str = "p") -> str:
     return f"{name} = {text[1:] if text.startswith('0') else '1'}"
 
 
-def share_text(share: object, digits: int = 0) -> str:
-    """Return a share, a number or the cell of a table, in percent for people.
-
-    >>> share_text(0.953), share_text(0.953, 1)
-    ('95%', '95.3%')
-    """
-    return f"{share:.{digits}%}"
-
-
 def small_text(number: object, digits: int = 2) -> str:
     """Return a small number for people: 0.012, 4.8 × 10⁻⁶, 10⁻⁹; no line breaks within."""
     mantissa, _, power = f"{number:.{digits}g}".partition("e")

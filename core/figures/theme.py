@@ -86,11 +86,6 @@ def mark_sizes(parameters: pd.Series) -> pd.Series:
     return sizes
 
 
-def line_widths(sizes: pd.Series) -> pd.Series:
-    """Return the widths of the lines of models whose marks have these diameters: 1 to 4 px."""
-    return ((sizes - 4.0) / 5.0).clip(1.0, 4.0)
-
-
 def round_ticks(low: float, high: float) -> list[float]:
     """Return 1, 2 and 5 times the powers of ten from `low` to `high`: what a logarithmic axis is
     read by; both above 0.
@@ -172,13 +167,6 @@ def wrap(text: str, width: int = 44) -> str:
             lines.append("")
         lines[-1] = f"{lines[-1]} {word}".strip()
     return "<br>".join(lines)
-
-
-def scatter_of(points: int) -> str:
-    """Return the kind of scatter trace that draws so many points quickly: above a thousand the
-    graphics card's.
-    """
-    return "scattergl" if points > 1000 else "scatter"
 
 
 def hover_card(*lines: str, ids: str) -> str:

@@ -18,13 +18,13 @@ from core.errors import MetricError
 from core.metrics.spec import SPECS, Metric
 from core.pairs.engine import (
     Moments,
-    Predictions,
     Streamed,
     Sums,
     blocks,
     check_rank,
     merge,
     noise,
+    predictions,
     stream,
     streamed,
 )
@@ -169,7 +169,7 @@ def _errors_of_sums(
 
 LINEAR_PREDICTIVITY = Metric(
     SPECS["linear_predictivity"],
-    engine=lambda *, folds: Predictions(
+    engine=lambda *, folds: predictions(
         partial(fit_parts, folds=folds), partial(explained, folds=folds)
     ),
     streamed=lambda *, folds: streamed(predictivity_of_sums, partial(stream_folds, folds=folds)),

@@ -150,13 +150,6 @@ def triangle(
     return np.concatenate([above, np.diagonal(kernel)]) if diagonal else above
 
 
-def reorder_parts(
-    prepared: Prepared[list[T | None]], order: Order, reorder: Callable[[T, Order], T]
-) -> Prepared[list[T | None]]:
-    moved = [None if part is None else reorder(part, order) for part in prepared.layers]
-    return replace(prepared, layers=moved)
-
-
 def reorder_rows(part: np.ndarray, order: Order) -> np.ndarray:
     reordered: np.ndarray = part[order]
     return reordered
@@ -198,15 +191,16 @@ class EachPair(Generic[T]):
     def permuted(
         self, prepared: Prepared[list[T | None]], order: Order
     ) -> Prepared[list[T | None]]:
-        return reorder_parts(prepared, order, self.reorder)
+        moved = [None if part is None else self.reorder(part, order) for part in prepared.layers]
+        return replace(prepared, layers=moved)
 
 
 Bases = list[Basis | None]
 
 
-@dataclass(frozen=True)
-class Predictions(Generic[F]):
-    """Layers as bases, each predicting the others: the mean of both directions.
+@dataclass(frozen=True, kw_only=True)
+class Predictions(EachPair[Basis], Generic[F]):
+    """Layers as bases, each predicting the others: `compare` is the mean of both directions.
 
     A layer is fitted once for all that it predicts, then forgotten: fits are large. fit: refuses a
     layer that nothing can be learned from. explained: how well a fit predicts another layer, given
@@ -215,15 +209,6 @@ class Predictions(Generic[F]):
 
     fit: Callable[[Basis], F]
     explained: Callable[[F, Float64[np.ndarray, "n _"]], float]
-
-    def score(self, x: Space, y: Space) -> float:
-        a, b = basis_of(x), basis_of(y)
-        return (self.explained(self.fit(a), b.scores) + self.explained(self.fit(b), a.scores)) / 2
-
-    def prepare(
-        self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
-    ) -> Prepared[Bases]:
-        return Prepared(*each_layer(basis_of, layers, preprocess), len(layers[0]))
 
     def scores(self, x: Prepared[Bases], y: Prepared[Bases]) -> Scores:
         check_same_stimuli(x.stimuli, y.stimuli)
@@ -253,8 +238,14 @@ class Predictions(Generic[F]):
                     values[a, b] = self.explained(fit, other.scores)
         return values, reasons
 
-    def permuted(self, prepared: Prepared[Bases], order: Order) -> Prepared[Bases]:
-        return reorder_parts(prepared, order, reorder_basis)
+
+def predictions(
+    fit: Callable[[Basis], F], explained: Callable[[F, Float64[np.ndarray, "n _"]], float]
+) -> Predictions[F]:
+    def both(a: Basis, b: Basis) -> float:
+        return (explained(fit(a), b.scores) + explained(fit(b), a.scores)) / 2
+
+    return Predictions(basis_of, both, reorder_basis, fit=fit, explained=explained)
 
 
 class Moments(NamedTuple):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from core.figures.numbers import count_text, counted, share_text, small_text
+from core.figures.numbers import count_text, counted, small_text
 
 
 def test_numbers_are_written_as_people_read_them():
-    assert (share_text(0.953), share_text(0.953, 1)) == ("95%", "95.3%")
     assert (small_text(0.0123), small_text(1e-9, 1)) == ("0.012", "10⁻⁹")
     assert small_text(4.8e-6) == "4.8\u202f×\u202f10⁻⁶"
     assert (counted(1, "pass", "passes"), counted(1500, "pass", "passes")) == (

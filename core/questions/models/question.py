@@ -12,7 +12,6 @@ import pandas as pd
 from core.competence.records import SKILL
 from core.encoders.encoder import REALITY
 from core.figures.grammar import Axis, Dots, Fixed, Line, Mark, Plot, Scale, Text
-from core.figures.numbers import share_text
 from core.figures.theme import mark_sizes
 from core.modalities import find_modality
 from core.options import option, part, seed_option
@@ -260,7 +259,7 @@ def skill_texts(competence: pd.DataFrame, solved: pd.DataFrame) -> dict[str, str
     return {
         **{str(name): f"{unit}: {value:.2f}" for name, unit, value in values},
         **{
-            str(name): f"{basis_of(solved)} {share_text(one) if 0 <= one <= 1 else f'{one:g}'}"
+            str(name): f"{basis_of(solved)} {f'{one:.0%}' if 0 <= one <= 1 else f'{one:g}'}"
             for name, one in shares.items()
         },
     }
