@@ -15,7 +15,7 @@ from core.cli import make_parser
 from core.cli.command import Command, Printing, print_table
 from core.errors import InputError, UnknownNameError
 from core.jobs import queue
-from core.jobs.job import Job
+from core.jobs.queue import Job
 from core.options import argument, option
 from core.questions.moved import present_words
 
@@ -92,25 +92,22 @@ class CancelJobs(Command):
     """Cancel jobs; what they have finished is kept."""
 
     command = "jobs cancel"
+    change = staticmethod(queue.cancel)
 
     ids: tuple[int, ...] = argument(metavar="ID", help="the job's number", least=1, most=MOST_JOBS)
 
     def run(self, store: Path) -> None:
         for number in self.ids:
-            print(f"{number}: {_state(queue.cancel(store, number))}")
+            job = self.change(store, number)
+            print(f"{number}: {'stopping' if job.is_stopping else job.state}")
 
 
 @dataclass(frozen=True)
-class RetryJobs(Command):
+class RetryJobs(CancelJobs):
     """Queue failed or canceled jobs again."""
 
     command = "jobs retry"
-
-    ids: tuple[int, ...] = argument(metavar="ID", help="the job's number", least=1, most=MOST_JOBS)
-
-    def run(self, store: Path) -> None:
-        for number in self.ids:
-            print(f"{number}: {_state(queue.retry(store, number))}")
+    change = staticmethod(queue.retry)
 
 
 @dataclass(frozen=True)
@@ -141,7 +138,7 @@ def _facts(job: Job) -> dict[str, object]:
         progress = f"{note.what}: {note.done} of {note.total}{left}"
     return {
         "id": job.id,
-        "state": _state(job),
+        "state": "stopping" if job.is_stopping else job.state,
         "progress": progress,
         "command": job.command,
         "owner": job.owner,
@@ -153,7 +150,3 @@ def _facts(job: Job) -> dict[str, object]:
         "failure": job.failure,
         "log": str(job.log),
     }
-
-
-def _state(job: Job) -> str:
-    return "stopping" if job.is_stopping else job.state

@@ -14,15 +14,23 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import lock_descriptor
 
 from core.errors import MISTAKE, UNEXPECTED, StoreBusyError, StoreError
 from core.jobs import queue
-from core.jobs.job import Job, lock_file, note_file, queue_file, rows
-from core.jobs.queue import PROGRAM, Outcome, environment, worker_lock
+from core.jobs.queue import (
+    PROGRAM,
+    Job,
+    Outcome,
+    environment,
+    lock_file,
+    note_file,
+    queue_file,
+    rows,
+    worker_lock,
+)
 from core.progress import JOB_NOTE
 from core.store import locked
 from core.store.schema import now
@@ -56,69 +64,6 @@ def explain(code: int, output: str, log: Path) -> str:
     return f"it failed unexpectedly ({how}); retry continues where it stopped, and {log} says more"
 
 
-@dataclass
-class Running:
-    """A running job. kill_at: when it is killed after it was asked to stop."""
-
-    job: Job
-    process: subprocess.Popen[bytes]
-    log_start: int
-    kill_at: float | None = None
-
-    def stop(self, grace: float) -> None:
-        """Ask the command to stop; one that still runs `grace` seconds later is killed."""
-        if self.kill_at is None:
-            self.kill_at = time.monotonic() + grace
-            signal_group(self.process.pid, signal.SIGINT)
-        elif time.monotonic() >= self.kill_at:
-            signal_group(self.process.pid, signal.SIGKILL)
-
-    def outcome(self) -> Outcome | None:
-        """Return how the command ended, None while it runs; what is left of its group is killed."""
-        code = self.process.poll()
-        if code is None:
-            return None
-        signal_group(self.process.pid, signal.SIGKILL)
-        if code == 0:
-            return Outcome("done", code)
-        if self.kill_at is not None:
-            return Outcome("canceled", code)
-        output = ""
-        with suppress(OSError), self.job.log.open("rb") as file:  # the log was removed
-            file.seek(self.log_start)
-            output = file.read().decode(errors="replace")
-        return Outcome("failed", code, explain(code, output, self.job.log))
-
-
-def start(store: Path, job: Job) -> Running:
-    """Start a job's command in a process group of its own; raises OSError, StoreBusyError."""
-    note_file(store, job.id).unlink(missing_ok=True)
-    own = {JOB_NOTE: str(note_file(store, job.id))}
-    with job.log.open("ab") as log, lock_file(store, job.id).open("ab") as lock:
-        until = time.monotonic() + HELD
-        while not lock_descriptor(lock.fileno(), blocking=False):
-            if time.monotonic() >= until:
-                raise StoreBusyError(
-                    f"job {job.id} cannot begin while another process holds {lock.name}; end that"
-                    " one"
-                )
-            time.sleep(POLL)
-        log.write(f"{now()} {job.command}\n".encode(errors="replace"))
-        log.flush()
-        began = log.tell()
-        process = subprocess.Popen(
-            [*PROGRAM, *job.words],
-            cwd=job.folder,
-            env=environment(store) | own,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-            pass_fds=(lock.fileno(),),
-        )
-    return Running(job, process, began)
-
-
 def is_alive(store: Path, number: int) -> bool:
     try:
         with lock_file(store, number).open("rb") as file:
@@ -145,11 +90,16 @@ def work(store: Path, *, idle: float = IDLE, grace: float = GRACE) -> None:
 
 
 class Worker:
-    """Runs the jobs of a store, one at a time."""
+    """Runs the jobs of a store, one at a time: `_job` as `_process`, whose log begins at
+    `_log_start`. _kill_at: when it is killed after it was asked to stop.
+    """
 
     def __init__(self, store: Path, grace: float) -> None:
         self._store, self._grace = store, grace
-        self._running: Running | None = None
+        self._job: Job | None = None
+        self._process: subprocess.Popen[bytes]
+        self._log_start = 0
+        self._kill_at: float | None = None
 
     def run(self, idle: float) -> None:
         """Run jobs until there was none for `idle` seconds; the job of a worker that is stopped is
@@ -167,18 +117,19 @@ class Worker:
                 if trouble not in ("", before):
                     print(f"platoscope: jobs wait and are tried again: {trouble}", file=sys.stderr)
                 time.sleep(LOOK_EVERY)
-                if self._running:
+                if self._job:
                     end = time.monotonic() + idle
         finally:
-            self._leave()
+            if self._job:
+                self._leave(self._job)
 
     def _look(self) -> None:
-        if running := self._running:
-            if outcome := running.outcome():
-                queue.end(self._store, running.job.id, outcome)
-                self._running = None
-            elif queue.job(self._store, running.job.id).is_stopping:
-                running.stop(self._grace)
+        if job := self._job:
+            if outcome := self._outcome(job):
+                queue.end(self._store, job.id, outcome)
+                self._job = None
+            elif queue.job(self._store, job.id).is_stopping:
+                self._stop()
             return
         for row in rows(self._store, "state = 'running'"):
             self._take_over(row["id"])
@@ -199,7 +150,7 @@ class Worker:
 
     def _begin(self, job: Job) -> None:
         try:
-            self._running = start(self._store, job)
+            self._start(job)
         except StoreBusyError:
             queue.hand_back(self._store, job.id)
             raise
@@ -208,17 +159,65 @@ class Worker:
             failure = f"it cannot be started in {job.folder} ({why}); add it again"
             queue.end(self._store, job.id, Outcome("failed", None, failure))
             return
-        queue.sign(self._store, job.id, self._running.process.pid)
+        self._job, self._kill_at = job, None
+        queue.sign(self._store, job.id, self._process.pid)
 
-    def _leave(self) -> None:
-        if self._running is None:
-            return
-        while (outcome := self._running.outcome()) is None:
-            self._running.stop(self._grace)
+    def _start(self, job: Job) -> None:
+        note, lock_path = note_file(self._store, job.id), lock_file(self._store, job.id)
+        note.unlink(missing_ok=True)
+        with job.log.open("ab") as log, lock_path.open("ab") as lock:
+            until = time.monotonic() + HELD
+            while not lock_descriptor(lock.fileno(), blocking=False):
+                if time.monotonic() >= until:
+                    raise StoreBusyError(
+                        f"job {job.id} cannot begin while another process holds {lock.name}; end"
+                        " that one"
+                    )
+                time.sleep(POLL)
+            log.write(f"{now()} {job.command}\n".encode(errors="replace"))
+            log.flush()
+            self._log_start = log.tell()
+            self._process = subprocess.Popen(
+                [*PROGRAM, *job.words],
+                cwd=job.folder,
+                env=environment(self._store) | {JOB_NOTE: str(note)},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                pass_fds=(lock.fileno(),),
+            )
+
+    def _stop(self) -> None:
+        """Ask the command to stop; kill it if it still runs after the grace."""
+        if self._kill_at is None:
+            self._kill_at = time.monotonic() + self._grace
+            signal_group(self._process.pid, signal.SIGINT)
+        elif time.monotonic() >= self._kill_at:
+            signal_group(self._process.pid, signal.SIGKILL)
+
+    def _outcome(self, job: Job) -> Outcome | None:
+        """Return how the command ended, None while it runs; kill what is left of its group."""
+        code = self._process.poll()
+        if code is None:
+            return None
+        signal_group(self._process.pid, signal.SIGKILL)
+        if code == 0:
+            return Outcome("done", code)
+        if self._kill_at is not None:
+            return Outcome("canceled", code)
+        output = ""
+        with suppress(OSError), job.log.open("rb") as file:  # the log was removed
+            file.seek(self._log_start)
+            output = file.read().decode(errors="replace")
+        return Outcome("failed", code, explain(code, output, job.log))
+
+    def _leave(self, job: Job) -> None:
+        while (outcome := self._outcome(job)) is None:
+            self._stop()
             time.sleep(LOOK_EVERY)
-        number = self._running.job.id
         with suppress(StoreError):  # the next worker finds that it ran
             if outcome.state == "done":
-                queue.end(self._store, number, outcome)
+                queue.end(self._store, job.id, outcome)
             else:
-                queue.hand_back(self._store, number)
+                queue.hand_back(self._store, job.id)

@@ -75,35 +75,24 @@ def _draw(run: Run, figure: Figure, names: Names) -> Drawn:
     every = {entry.card.name for entry in store.models(run.plan.dataset.name)}
     only = every & named | {name for group in names.values() for name in group}
     study = question.scope.open(store, device=type(question).device or "cpu", only=only)
+    of = f"figure {figure.name}"
     if isinstance(question, Bins):
-        question = _without_missing_tasks(question, study, figure, run)
+        wanted, measured = question.solving.tasks, set(registry(study)["task"])
+        present = tuple(task for task in wanted if task in measured)
+        if present and present != wanted:
+            missing = ", ".join(task for task in wanted if task not in measured)
+            run.lacks(of, f"without {missing}: no model was measured on it")
+            question = replace(question, solving=replace(question.solving, tasks=present))
     if isinstance(question, MetricAgreement):
-        question = _within_reach(question, study.size, figure, run)
+        beyond = [f"{size:,}" for size in question.sizes if size > study.size]
+        if beyond:
+            run.lacks(of, f"all {study.size:,} stimuli in place of {', '.join(beyond)}")
+            fitting = tuple(size for size in question.sizes if size < study.size)
+            question = replace(question, sizes=(*fitting, study.size))
     answered = answer(question, study, run.report)
     drawn = picture(question, answered.table, study)
     said = [one.sentence for one in answered.findings]
     return Drawn(figure, to_command(question), answered.table, drawn, said, answered.recipe)
-
-
-def _without_missing_tasks(question: Bins, study: Study, figure: Figure, run: Run) -> Bins:
-    measured = set(registry(study)["task"])
-    wanted = question.solving.tasks
-    present = tuple(task for task in wanted if task in measured)
-    if not present or present == wanted:
-        return question
-    missing = ", ".join(task for task in wanted if task not in measured)
-    run.lacks(f"figure {figure.name}", f"without {missing}: no model was measured on it")
-    return replace(question, solving=replace(question.solving, tasks=present))
-
-
-def _within_reach(question: MetricAgreement, n: int, figure: Figure, run: Run) -> MetricAgreement:
-    beyond = [size for size in question.sizes if size > n]
-    if not beyond:
-        return question
-    wanted = ", ".join(f"{size:,}" for size in beyond)
-    run.lacks(f"figure {figure.name}", f"all {n:,} stimuli in place of {wanted}")
-    fitting = tuple(size for size in question.sizes if size < n)
-    return replace(question, sizes=(*fitting, n))
 
 
 def picture(question: Question, table: pd.DataFrame, study: Study | None) -> go.Figure | None:

@@ -13,8 +13,7 @@ import hashlib
 import json
 import os
 import re
-import reprlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache, cached_property
@@ -24,7 +23,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from core.encoders.encoder import ModelCard
-from core.encoders.fields import check_training
 from core.errors import InputError
 from core.recipe import Recipe
 from core.settings import ROOT
@@ -37,17 +35,6 @@ META = b"platoscope"  # the key of `Meta` in the metadata of a result's schema
 PACKAGES = ("platoscope", "numpy", "duckdb", "torch", "timm", "transformers", "pillow")
 ORDER = "#"  # the column that keeps the order of a table's rows; a name that no factor bears
 
-_TEXTS = ("name", "title", "modality", "spec", "family", "objective", "weights", "geometry", "over")
-FIELDS: Mapping[type, Mapping[str, type | tuple[type, ...]]] = {  # what JSON gives of each
-    DatasetCard: {
-        **dict.fromkeys(("name", "title", "revision"), str),
-        **{"source": dict, "size": int, "has_images": bool},
-    },
-    ModelCard: {
-        **dict.fromkeys((*_TEXTS, "revision"), str),
-        **{"parameters": (int, type(None)), "training": dict},
-    },
-}
 # beginnings of the names of results that follow from all else
 DERIVED = ("neighbors-", "refused-", "answer-", "stitches-", "head-")
 
@@ -94,8 +81,6 @@ class Meta:
     @cached_property
     def entry(self) -> ModelEntry:
         """Return an embedding's entry; raise TypeError or ValueError."""
-        check_fields(ModelCard, self.card, self.card["layers"])
-        check_training(self.card.get("training", {}))
         card = ModelCard(**{**self.card, "layers": tuple(self.card["layers"])})
         made = (self.dims, self.device, self.seconds, self.made_at)
         return ModelEntry(card, self.level, self.recipe.digest, self.recipe, *made)
@@ -192,17 +177,7 @@ def load_meta(rows: Mapping[str, str]) -> Meta:
     return meta
 
 
-def check_fields(kind: type, card: Mapping[str, Any], names: Iterable[object]) -> None:
-    """Raise TypeError for a card with a value of another type. names: of its levels or layers."""
-    for name, kinds in FIELDS[kind].items():
-        if name in card and not isinstance(card[name], kinds):
-            raise TypeError(f"{name} is {reprlib.repr(card[name])}")
-    if not all(isinstance(name, str) for name in names):
-        raise TypeError(f"a name is no text in {reprlib.repr(names)}")
-
-
 def dataset_card(meta: Meta) -> DatasetCard:
-    check_fields(DatasetCard, meta.card, meta.card["levels"])
     return DatasetCard(**{**meta.card, "levels": tuple(meta.card["levels"])})
 
 

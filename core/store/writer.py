@@ -138,7 +138,9 @@ def _publish_dataset(
             some = list(islice(images, CHUNK))
             indices = pa.array(range(start, start + len(some)), pa.int32())
             webp = pa.array([image for image, _ in some], pa.binary())
-            _insert(connection, "thumbnails", pa.table({"index": indices, "webp": webp}))
+            connection.register("rows", pa.table({"index": indices, "webp": webp}))
+            connection.execute("INSERT INTO thumbnails SELECT * FROM rows")
+            connection.unregister("rows")
             sizes += [size for _, size in some if size]
         if sizes:
             _write_frame(connection, "sizes", pd.DataFrame(sizes, columns=["width", "height"]))
@@ -323,10 +325,7 @@ def _write_layer(connection: duckdb.DuckDBPyConnection, index: int, embedding: E
             f" {embedding.dataset.name!r} has {embedding.dataset.size} stimuli; give one vector per"
             " stimulus, in the dataset's order"
         )
-    connection.execute(
-        f"CREATE TABLE {layer_table(index)} (stimulus INTEGER, vector FLOAT[{dims:d}])"
-    )
-    _insert(connection, layer_table(index), _table(space, "stimulus"))
+    _create(connection, layer_table(index), _table(space, "stimulus"))
     return int(dims)
 
 
@@ -339,12 +338,6 @@ def _table(rows: Float32[np.ndarray, "n d"], order: str) -> pa.Table:
 def _create(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> None:
     connection.register("rows", table)
     connection.execute(f"CREATE TABLE {name} AS SELECT * FROM rows")
-    connection.unregister("rows")
-
-
-def _insert(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> None:
-    connection.register("rows", table)
-    connection.execute(f"INSERT INTO {name} SELECT * FROM rows")
     connection.unregister("rows")
 
 

@@ -21,7 +21,11 @@ def ends(values: Float64[np.ndarray, " n"], m: int) -> tuple[Chosen, Chosen]:
     ties by index. Raise StimuliError for m outside 1 … n/2 and for NaN.
     """
     check_ends(len(values), m)
-    ranked = _ranked(values)
+    if np.isnan(values).any():
+        raise StimuliError(
+            "stimuli cannot be ranked by a value that some of them lack; choose another summary"
+        )
+    ranked = np.argsort(values, kind="stable")
     return np.sort(ranked[:m]), np.sort(ranked[-m:])
 
 
@@ -51,14 +55,6 @@ def count_share(share: float, n: int) -> int:
             f"expected a share of at most a half that is 1 … {n // 2} of {n} stimuli; got {share}"
         )
     return count
-
-
-def _ranked(values: Float64[np.ndarray, " n"]) -> Chosen:
-    if np.isnan(values).any():
-        raise StimuliError(
-            "stimuli cannot be ranked by a value that some of them lack; choose another summary"
-        )
-    return np.argsort(values, kind="stable")
 
 
 def encode(indices: Sequence[int] | Chosen, n: int) -> str:

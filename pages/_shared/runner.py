@@ -15,7 +15,7 @@ import streamlit as st
 from core.errors import PlatoscopeError
 from core.figures.numbers import time_text
 from core.jobs import queue
-from core.jobs.job import Job
+from core.jobs.queue import Job
 from core.progress import ProgressNote
 from core.questions.asking import Answered
 from core.questions.question import StudyQuestion

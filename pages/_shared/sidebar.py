@@ -15,7 +15,7 @@ from core.cave.demo import under_way
 from core.errors import PlatoscopeError, UnknownNameError
 from core.figures.numbers import counted
 from core.jobs import queue
-from core.jobs.job import Job
+from core.jobs.queue import Job
 from core.settings import store_path
 from core.study.models import tell_apart
 from core.study.parts import CAVE

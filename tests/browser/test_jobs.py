@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from core.jobs import queue
-from core.jobs.job import queue_file
-from core.jobs.queue import worker_lock
+from core.jobs.queue import queue_file, worker_lock
 from core.store import add_dataset, locked
 from tests.browser.seen import chart, click_until
 from tests.browser.server import new_page, serve

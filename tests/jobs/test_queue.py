@@ -16,10 +16,8 @@ from core.errors import (
     StoreVersionError,
     StoreWriteError,
 )
-from core.jobs import job as table
 from core.jobs import queue
-from core.jobs.job import queue_file
-from core.jobs.queue import Outcome
+from core.jobs.queue import Outcome, queue_file
 
 pytestmark = pytest.mark.usefixtures("quiet")
 WORDS = ["embed", "--dataset", "my photos", "--model", "timm:vit"]
@@ -119,7 +117,7 @@ def test_jobs_are_taken_in_the_order_in_which_they_were_queued(store, monkeypatc
 
 
 def test_many_at_once_make_one_job_and_take_it_once(store, monkeypatch):
-    monkeypatch.setattr(table, "PATIENCE", 60.0)  # a busy disk takes its time
+    monkeypatch.setattr(queue, "PATIENCE", 60.0)  # a busy disk takes its time
     with ThreadPoolExecutor(8) as pool:
         numbers = set(pool.map(lambda _: queue.submit(store, WORDS).id, range(40)))
         taken = [job for job in pool.map(lambda _: queue.claim(store), range(40)) if job]
@@ -157,8 +155,8 @@ def test_a_queue_that_cannot_be_used_says_what_to_do(store, tmp_path):
 
 def test_a_writer_that_does_not_end_is_not_waited_for_for_ever(store, monkeypatch):
     queue.submit(store, WORDS)
-    monkeypatch.setattr(table, "PATIENCE", 0.05)
-    with table.writing(store), pytest.raises(StoreBusyError, match="another process holds"):
+    monkeypatch.setattr(queue, "PATIENCE", 0.05)
+    with queue.writing(store), pytest.raises(StoreBusyError, match="another process holds"):
         queue.cancel(store, 1)
     assert queue.cancel(store, 1).state == "canceled"
 

@@ -22,8 +22,7 @@ from core.embedding.runner import embed
 from core.errors import StoreBusyError
 from core.jobs import queue
 from core.jobs import worker as workers
-from core.jobs.job import Job, lock_file
-from core.jobs.queue import has_worker
+from core.jobs.queue import Job, has_worker, lock_file
 from core.jobs.worker import work
 from core.settings import ROOT
 from core.store.schema import embedding_file

@@ -15,7 +15,7 @@ from PIL import Image
 
 from core.cli import main
 from core.jobs import queue
-from core.jobs.job import Job
+from core.jobs.queue import Job
 from core.store import Store
 from core.store.uploads import uploads_folder
 from tests.pages.seen import said, tiles

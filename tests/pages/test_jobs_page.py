@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.jobs import queue
-from core.jobs.job import log_file, note_file
-from core.jobs.queue import Outcome
+from core.jobs.queue import Outcome, log_file, note_file
 from pages._parts.jobs import adding
 from pages._shared.sidebar import News, what_came
 from tests.pages.seen import said

@@ -12,7 +12,7 @@ import psutil
 
 from app import NICER, running_beside, watch_jobs
 from core.jobs import queue
-from core.jobs.job import queue_file
+from core.jobs.queue import queue_file
 
 SLEEP = (sys.executable, "-c", "import time; time.sleep(600)")
 

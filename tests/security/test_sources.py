@@ -28,11 +28,10 @@ OWN_MODULES = {  # by module: what it imports by name, a part of this project or
 }
 SQL = re.compile(r"\b(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|ATTACH|PRAGMA|COPY)\b")
 IDENTIFIERS = {  # by module: what stands within its SQL, all of it names of this project's own
-    "core/jobs/queue.py": {"IS_UNFINISHED"},
-    "core/jobs/job.py": {"IS_UNFINISHED", "SCHEMA", "where"},
+    "core/jobs/queue.py": {"IS_UNFINISHED", "SCHEMA", "where"},
     "core/store/reader.py": {"table", "order"},
     "core/store/files.py": {"ORDER", "name"},
-    "core/store/writer.py": {"layer_table(index)", "dims", "name"},
+    "core/store/writer.py": {"name"},
 }
 
 

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.errors import InputError, PlatoscopeError
-from core.jobs.job import jobs_folder
-from core.jobs.queue import PROGRAM, environment
+from core.jobs.queue import PROGRAM, environment, jobs_folder
 from core.jobs.worker import explain
 from core.settings import store_path
 from core.stimuli.hub import check_id

@@ -7,7 +7,7 @@ from math import ceil
 import streamlit as st
 
 from core.jobs import queue
-from core.jobs.job import Job
+from core.jobs.queue import Job
 from core.settings import is_read_only, store_path
 from pages._parts.jobs import adding
 from pages._shared import address, controls, frame, runner

@@ -16,7 +16,7 @@ import streamlit as st
 from core.errors import PlatoscopeError
 from core.figures import exports
 from core.figures.numbers import counted
-from core.jobs.job import Job
+from core.jobs.queue import Job
 from core.questions.words import to_words
 from core.settings import store_path
 from core.stimuli.addition import OF_HUB, Addition, check_addition, choices_of
