@@ -1,4 +1,4 @@
-"""Commands that ask no question: dataclasses whose fields are their options, as those of questions.
+"""Commands that ask no question: dataclasses with options as fields, as questions are.
 
 And what all commands share: the default dataset, and how results are printed.
 """

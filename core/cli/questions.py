@@ -14,7 +14,7 @@ from core.questions.question import Question, StudyQuestion
 from core.questions.words import add_options, read_question
 
 JSON = "print JSON, numbers in full"
-SAVED = "adapt"  # the command whose adapters can be saved
+SAVED = "adapt"  # its adapters can be saved
 
 
 def add_question(command: argparse.ArgumentParser, kind: type[Question]) -> None:

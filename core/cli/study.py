@@ -103,7 +103,17 @@ class ShowStudy(OfStudy, Printing):
         print(plan.title)
         if plan.about:
             print(plan.about)
-        print_table(_readable(table), as_json=False)
+        known = {
+            "parameters": count_text,
+            "layers": "{:.0f}".format,
+            **dict.fromkeys(("download", "room", "memory"), _size),
+        }
+        shown = table[["group", "model"]].copy()
+        for column, text in known.items():
+            shown[column] = [UNKNOWN if one != one else text(one) for one in table[column]]
+        shown["gated"] = table["gated"].replace("", UNKNOWN)
+        shown["embedded"] = table["embedded"].replace("", "no")
+        print_table(shown, as_json=False)
         for sentence in _needs(plan, table, store):
             print(sentence, file=sys.stderr)
 
@@ -142,19 +152,6 @@ class RunStudy(OfStudy):
         for step, reason in run.failures:
             print(f"platoscope: {step}: {reason}", file=sys.stderr)
         return MISTAKE if run.failures else 0
-
-
-def _readable(table: pd.DataFrame) -> pd.DataFrame:
-    known = {
-        "parameters": count_text,
-        "layers": "{:.0f}".format,
-        **dict.fromkeys(("download", "room", "memory"), _size),
-    }
-    shown = table[["group", "model"]].copy()
-    for column, text in known.items():
-        shown[column] = [UNKNOWN if one != one else text(one) for one in table[column]]
-    shown["gated"] = table["gated"].replace("", UNKNOWN)
-    return shown.assign(embedded=table["embedded"].replace("", "no"))
 
 
 def _size(size: float) -> str:

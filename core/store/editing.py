@@ -165,16 +165,12 @@ def check_facts(
     store: Store, dataset: str, facts: Facts, *, title: str = "", level: str = ""
 ) -> None:
     """Raise as `set_facts`, for a model that need not be there yet."""
-    check_level(store, dataset, level)
-    for text, kind in ((facts.family, "a family"), (facts.objective, "an objective")):
-        check_title(text or kind, kind)
-    check_title(title or "none")
-
-
-def check_level(store: Store, dataset: str, level: str) -> None:
     offered = offered_levels(store.dataset(dataset).levels, tuple(store.summaries(dataset)))
     if level and level not in offered:
         raise UnknownNameError("caption level", level, offered)
+    for text, kind in ((facts.family, "a family"), (facts.objective, "an objective")):
+        check_title(text or kind, kind)
+    check_title(title or "none")
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -34,10 +35,10 @@ from core.store.schema import (
     Kind,
     Meta,
     ModelEntry,
+    dataset_card,
     dataset_file,
     embedding_file,
     find_caption_variants,
-    found_card,
     layer_table,
     published_files,
     repeats_table,
@@ -269,8 +270,12 @@ class Store:
         return self._once("titles", look)
 
     def _cards(self) -> list[DatasetCard]:
-        titles = self._titles()
-        return [titles.dataset(found_card(meta, self.root)) for meta in self._datasets()]
+        cards = [dataset_card(meta) for meta in self._datasets()]
+        for at, card in enumerate(cards):
+            if "folder" in card.source:  # relative to the store if within it, else a full path
+                folder = str(self.root.resolve() / card.source["folder"])
+                cards[at] = replace(card, source={**card.source, "folder": folder})
+        return [self._titles().dataset(card) for card in cards]
 
     def _datasets(self) -> list[Meta]:
         return self._once(

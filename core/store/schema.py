@@ -189,15 +189,6 @@ def kept_card(card: DatasetCard, root: Path) -> DatasetCard:
     return replace(card, source={**card.source, "folder": folder.relative_to(home).as_posix()})
 
 
-def found_card(meta: Meta, root: Path) -> DatasetCard:
-    """Return a dataset's card with the full path of a folder within the store."""
-    card = dataset_card(meta)
-    if "folder" not in card.source:
-        return card
-    folder = Path(root).resolve() / card.source["folder"]  # as it is where it was named in full
-    return replace(card, source={**card.source, "folder": str(folder)})
-
-
 def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 

@@ -114,9 +114,8 @@ def safe_name(name: str) -> str:
 def _keep(
     root: Path, files: Sequence[File], fill: Callable[[Path], object], needed: Collection[str]
 ) -> Path:
-    """Return the folder of an upload, filled by `fill` where it is not there yet; before that,
-    abandoned ones are removed. Raises StoreBusyError where another visitor takes long to upload
-    the same.
+    """Return the folder of an upload; `fill` writes a new one, after abandoned ones are removed.
+    Raise StoreBusyError if another visitor takes long to upload the same.
     """
     parts = (f"{name}\0{hashlib.sha256(data).hexdigest()}\0" for name, data in files)
     digest = hashlib.sha256("".join(parts).encode(errors="replace")).hexdigest()[:32]
@@ -163,8 +162,7 @@ def _remove_abandoned(root: Path, needed: Collection[str]) -> None:
 
 def _write_all(files: Sequence[File], folder: Path, limits: Limits) -> None:
     paths = [_safe_path(name, "the upload") for name, _ in files]
-    sizes = [len(data) for _, data in files]
-    _check_all(paths, sum(sizes), "the upload", limits)
+    _check_all(paths, sum(len(data) for _, data in files), "the upload", limits)
     for path, (_, data) in zip(paths, files, strict=True):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(data)
@@ -180,8 +178,7 @@ def _unpack(files: Sequence[File], folder: Path, limits: Limits) -> None:
         with zipfile.ZipFile(BytesIO(packed)) as pack:
             wanted = [entry for entry in pack.infolist() if not _is_litter(entry)]
             paths = [_check_entry(entry, archive) for entry in wanted]
-            size = sum(entry.file_size for entry in wanted)
-            _check_all(paths, size, archive, limits)
+            _check_all(paths, sum(entry.file_size for entry in wanted), archive, limits)
             for entry, path in zip(wanted, paths, strict=True):
                 (folder / path).parent.mkdir(parents=True, exist_ok=True)
                 with pack.open(entry) as source, (folder / path).open("xb") as copy:

@@ -27,7 +27,7 @@ FEWER = "fewer tasks"
 UNKNOWN = (IMPORTED, "unknown", "")  # as a family or an objective: no kind, so no two are alike
 UNTRAINED = "untrained"
 READOUT = "readout"  # another one of a training that the table has
-ALONE = "dissimilarities"  # of a model whose vectors are not known
+ALONE = "dissimilarities"  # of a model without known vectors
 OPEN = "of unknown family"
 REFUSED = "refused"  # of a model that no metric can compare
 

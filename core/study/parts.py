@@ -51,11 +51,18 @@ class Scope:
     def open(self, store: Store, **settings: Any) -> Study:
         from core.study.study import Study  # seconds that a parser of commands must not pay
 
+        values: dict[str, set[str]] = {}
+        for factor, value in self.where:
+            values.setdefault(factor, set()).add(value)
+        where: dict[str, str | tuple[str, ...]] = {
+            factor: next(iter(each)) if len(each) == 1 else tuple(sorted(each))
+            for factor, each in values.items()
+        }
         return Study(
             store,
             self.dataset,
             self.clamping,
-            where=_by_factor(self.where),
+            where=where,
             stimuli=self.stimuli,
             **settings,
         )
@@ -207,16 +214,6 @@ class LayerPair:
         assert self.layer_x is not None
         assert self.layer_y is not None
         return (self.x, self.layer_x), (self.y, self.layer_y)
-
-
-def _by_factor(where: tuple[tuple[str, str], ...]) -> dict[str, str | tuple[str, ...]]:
-    values: dict[str, set[str]] = {}
-    for factor, value in where:
-        values.setdefault(factor, set()).add(value)
-    return {
-        factor: next(iter(each)) if len(each) == 1 else tuple(sorted(each))
-        for factor, each in values.items()
-    }
 
 
 def _find(metric: str) -> Metric:

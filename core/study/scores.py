@@ -80,7 +80,15 @@ def mean_scores(rows: pd.DataFrame) -> pd.DataFrame:
     rows = rows[rows["value"].notna()]
     rows = rows[~rows.duplicated(["model", "task"], keep=False)]  # which of two is it?
     called = rows[(rows["task"] == COMPETENCE) & (rows["origin"] == USER)]
-    rows = called if called["value"].nunique() > 1 else rows[_are_shares(rows)]
+    if called["value"].nunique() > 1:
+        rows = called
+    else:
+        values = rows.groupby(["task", "unit"])["value"]
+        within = (values.transform("min") >= 0) & (values.transform("max") <= 1)
+        words = (rows["task"] + " " + rows["unit"]).str.replace("_", " ")
+        named = within & words.str.contains(SHARE, case=False)
+        low = words.str.contains(LOW, case=False)
+        rows = rows[(named | rows["unit"].isin([ACCURACY, PERCENT])) & ~low]
     if rows.empty:
         return rows.assign(solved=0.0, tasks=0, basis="")[
             ["model", "solved", "tasks", "reason", "basis"]
@@ -105,15 +113,6 @@ def mean_scores(rows: pd.DataFrame) -> pd.DataFrame:
             "basis": f"{basis} ({origin})",
         }
     )
-
-
-def _are_shares(rows: pd.DataFrame) -> pd.Series:
-    values = rows.groupby(["task", "unit"])["value"]
-    within = (values.transform("min") >= 0) & (values.transform("max") <= 1)
-    called = (rows["task"] + " " + rows["unit"]).str.replace("_", " ")
-    named = within & called.str.contains(SHARE, case=False)
-    low = called.str.contains(LOW, case=False)
-    return (named | rows["unit"].isin([ACCURACY, PERCENT])) & ~low
 
 
 def most_telling(tables: Sequence[pd.DataFrame], column: str) -> pd.DataFrame:

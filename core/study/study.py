@@ -391,8 +391,8 @@ class Study:
 def choose_stimuli(
     stimuli: pd.DataFrame, where: Where, code: str = ""
 ) -> Int64[np.ndarray, " chosen"]:
-    """Return the indices of the stimuli whose factors have these values, as text, and that are in
-    the set `code`, "" for all. Raise UnknownNameError for a factor or a value, StimuliError if no
+    """Return the indices of the stimuli that have these values of factors, as text, and are in the
+    set `code`, "" for all. Raise UnknownNameError for a factor or a value, StimuliError if no
     stimulus is left and for a wrong code.
     """
     kept = np.ones(len(stimuli), dtype=bool)

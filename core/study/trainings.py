@@ -4,7 +4,7 @@ is a recipe of its own in the line of its family and objective.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -50,8 +50,12 @@ def kinship(trainings: pd.DataFrame) -> Bool[np.ndarray, "m m"]:
     """Return as a symmetric matrix which trainings (rows of `describe_trainings`) are related: they
     have one ancestor or, if tasks vary, a task in common.
     """
-    starts = dict(zip(trainings["model"], trainings["start"], strict=True))
-    roots = [_root(name, starts) for name in trainings["model"]]
+    starts, roots = dict(zip(trainings["model"], trainings["start"], strict=True)), []
+    for name in trainings["model"]:
+        ancestors = [name]
+        while (start := starts.get(ancestors[-1], "")) and start not in ancestors:
+            ancestors.append(start)
+        roots.append(ancestors[-1])
     numbers = pd.factorize(np.array(roots, dtype=object))[0]
     taught = [set(tasks) for tasks in trainings["taught"]]
     shared = [not one.isdisjoint(other) for one in taught for other in taught]
@@ -59,14 +63,6 @@ def kinship(trainings: pd.DataFrame) -> Bool[np.ndarray, "m m"]:
     alike |= np.array(shared, dtype=bool).reshape(alike.shape)
     np.fill_diagonal(alike, False)
     return alike
-
-
-def _root(name: str, starts: Mapping[str, str]) -> str:
-    seen = {name}
-    while (start := starts.get(name, "")) and start not in seen:
-        seen.add(start)
-        name = start
-    return name
 
 
 def _made(card: ModelCard) -> dict[str, Any]:
