@@ -1,4 +1,4 @@
-"""Data: what is in the store, what can be added, renamed or deleted there, and the jobs."""
+"""Data: the contents of the store, forms that add to it, and jobs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import streamlit as st
 
 from core.cave.demo import under_way
 from core.settings import is_read_only, store_path
-from pages._parts.jobs import jobs
-from pages._parts.library import add_dataset, add_models, changes, contents
+from pages._parts.library import add_dataset, add_models, changes, contents, jobs
 from pages._shared import address, controls, frame, queries, runner
 
 TABS = {"models": "Models", "datasets": "Datasets", "results": "Results", "jobs": "Jobs"}
@@ -19,11 +18,9 @@ FORMS = {
 
 @address.fragment
 def show_forms() -> None:
-    """Draw the buttons that open a form, the form that is open, and the job queued last with what
-    comes next.
-    """
+    """Draw the buttons that open a form, the open form, and the job that was queued last."""
     if is_read_only():
-        frame.tell_shown("nothing is added, renamed or deleted here")
+        frame.draw_read_only("nothing is added, renamed or deleted here")
         return
     opened = address.mark(frame.FORM)
     with st.container(horizontal=True, gap="small"):
@@ -58,9 +55,7 @@ def show_forms() -> None:
 
 
 def show() -> None:
-    """Draw the forms, and the models of the dataset, all datasets, what is kept over this one, or
-    the queue of jobs.
-    """
+    """Draw the forms, and the models, datasets, results or jobs."""
     for view in address.take("view"):  # of an old link
         address.hand("tab", [view])
     tab = controls.pick_segment("Part", TABS, "tab", start="models", hidden=True)
@@ -69,7 +64,7 @@ def show() -> None:
         return
     show_forms()
     at = frame.place()
-    changes.say_what_came()
+    changes.draw_outcome()
     if tab == "models":
         contents.show_models(at)
     elif tab == "datasets":

@@ -1,15 +1,14 @@
-"""The address holds the whole view: a link opens it, Back returns to it.
+"""The address holds the whole state: a link opens it, Back returns to it.
 
-Controls are bound under a key; several of a kind under KIND:NAME, which the address has as
-KIND=NAME=VALUE, as the command line has it. The address decides what they show where it is new: a
-link was opened, Back pressed, another page chosen. It is written once at the end of a redraw, so
-that what a person changes at once is one step of the browser's history.
+A control is bound under a key; several of a kind under KIND:NAME, in the address KIND=NAME=VALUE.
+A new address (a link, Back, another page) sets the controls. It is written once at the end of a
+redraw, so that changes made together are one step of the browser's history.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial, wraps
 from typing import Any, ParamSpec, TypeVar
@@ -23,7 +22,7 @@ from core.errors import InputError, UnknownNameError, quoted
 from core.options import Range, options_of
 from core.questions.topics import every_kind
 
-MOVED: dict[str, str] = {  # old address of a page: present one, with what it says besides
+MOVED: dict[str, str] = {  # old address of a page: present one with its query
     "adapters": "transfer?tab=adapters",
     "alignment": "trends?tab=across",
     "benefits": "implications",
@@ -50,17 +49,15 @@ T = TypeVar("T", str, list[str])
 
 @dataclass
 class View:
-    """What the address says of a page, and what the page's controls make of it.
+    """The state of a page's address and controls.
 
-    texts: as last read or written. settled: what the last redraw would have written. unread: what
-    no control has taken yet. fresh: whether the address decides, which it does for one whole
-    redraw, however often that is cut short. touched: whether a person changed something meanwhile.
-    whole: whether the change of a part concerns the whole page. starts: by control, what it shows
-    if nothing was chosen. seen: by control, what it last showed. bound: the controls of this
-    redraw, with what joins several values. marks: what lies in the address without a control, such
-    as the stimulus that is open. named: what values of controls and marks are called. labels: of
-    controls. stale: by key, in a sentence what a link says that is not there, and what is shown
-    instead.
+    texts: as last read or written. settled: as of the last redraw. unread: for controls that are
+    not drawn yet. fresh: whether the address sets the controls, for one whole redraw, however often
+    that is cut short. touched: whether a person changed something meanwhile. whole: whether a
+    changed part concerns the whole page. By key: starts: what a control shows at first, seen: what
+    it last showed, bound: the controls of this redraw, with the separator of several values, marks:
+    texts without a control, such as the open stimulus, named: names of values, labels: of controls,
+    stale: the error of a link's value, with the value shown instead.
     """
 
     page: str
@@ -113,8 +110,8 @@ def page() -> str:
 
 
 def _take_changes(view: View) -> bool:
-    """Return whether a control was changed since the last redraw began: its redraw may cross an
-    address on its way. Where none was, another address is Back, even if a redraw is cut short.
+    """Return whether a control was changed since the last redraw began. If none was, another
+    address is Back, even if a redraw is cut short.
     """
     state = st.session_state
     now = {key: state[key] for key in view.seen if key in state}
@@ -124,7 +121,7 @@ def _take_changes(view: View) -> bool:
 
 
 def write() -> None:
-    """End a redraw: put into the address what differs from what is shown at first."""
+    """End a redraw: write into the address all that differs from the start."""
     view, state = _view(), st.session_state
     there = [key for key in view.bound if key in state]  # a part's redraw may outlive its page
     chosen = {key: state[key] for key in there if state[key] != view.starts[key]}
@@ -138,15 +135,9 @@ def write() -> None:
     view.settled, view.fresh, view.touched, view.drawing = texts, False, False, False
 
 
-def write_part() -> None:
-    """End the redraw of a part of a page that was drawn by itself."""
-    if not _view().drawing:
-        write()
-
-
 def fragment(draw: Callable[P, None], *, run_every: str | None = None) -> Callable[P, None]:
-    """Let a part of a page be drawn by itself when a control in it is changed, and every so often:
-    run_every, such as 2s.
+    """Let a part of a page be redrawn without the rest if a control in it changes, and at an
+    interval: run_every, such as 2s.
     """
 
     @st.fragment(run_every=run_every)
@@ -155,13 +146,14 @@ def fragment(draw: Callable[P, None], *, run_every: str | None = None) -> Callab
         if _view().whole:
             st.rerun(scope="app")
         draw(*args, **kwargs)
-        write_part()
+        if not _view().drawing:  # the whole page writes at its own end
+            write()
 
     return draw_part
 
 
 def redraw_page() -> None:
-    """Draw the whole page again, although a control in a part of it was changed."""
+    """Redraw the whole page after a change in a fragment."""
     _view().whole = True
 
 
@@ -175,21 +167,19 @@ def bind(
     kind: str = "",
     follow: bool = True,
 ) -> dict[str, str]:
-    """Bind a control to the address and return its key, as a keyword of Streamlit's.
+    """Bind a control to the address and return its key as a keyword argument for Streamlit.
 
-    start: what it shows if nothing was chosen; a list where it takes several values. follow:
-    whether a control that was not set follows a start that depends on others. among: all that
-    can be chosen, where that is known, by value what it is called where that differs. within:
-    least and most of a number. joint: what joins several values in the control's text. kind: what
-    the values are, for a sentence. A value that is not there any more, since another dataset was
-    chosen, gives way to the start.
+    start: value if nothing was chosen; a list for several. follow: whether an unset control follows
+    a changed start. among: all values, with their names if a mapping. within: range of a number.
+    joint: separator of several values in a text. kind: noun for error messages. A value that is no
+    longer valid, as after a change of dataset, is replaced by the start.
     """
     view, state = _view(), st.session_state
     last = view.starts.get(key, start)
     value = state[key] if key in state else view.seen.get(key, start)
     if key in view.unread:
         texts = view.unread.pop(key)
-        read = Reader(kind or key.replace("_", " "), among, within)
+        read = partial(read_value, kind or key.replace("_", " "), among, within)
         value = joint.join(texts) if joint else _read(read, key, texts, start)
     elif key not in view.starts and view.fresh:
         value = start  # another view's value may still lie in the session
@@ -203,7 +193,7 @@ def bind(
 
 
 def peek(key: str, start: T) -> T:
-    """Return what a control will show, before it is drawn. start: a text, or a list of several."""
+    """Return the value of a control before it is drawn."""
     view = _view()
     if key in view.unread:
         if isinstance(start, list):
@@ -216,17 +206,17 @@ def peek(key: str, start: T) -> T:
 
 
 def take(key: str) -> list[str]:
-    """Return what a new address says under a key, and hand it to no control."""
+    """Return and remove the texts of a new address under a key."""
     return _view().unread.pop(key, [])
 
 
 def hand(key: str, texts: list[str]) -> None:
-    """Hand texts to the control under a key, as if the address said so."""
+    """Set texts under a key as if they came from the address."""
     _view().unread[key] = texts
 
 
 def release(keys: Iterable[str]) -> None:
-    """Let controls follow their start again, as if they had not been set."""
+    """Reset controls to their start."""
     view = _view()
     for key in keys:
         if key in view.starts:
@@ -234,13 +224,13 @@ def release(keys: Iterable[str]) -> None:
 
 
 def shown() -> frozenset[str]:
-    """Return what this redraw has shown so far: the keys of controls, and of marks with a name."""
+    """Return the keys of all controls and named marks drawn so far."""
     view = _view()
     return frozenset(view.bound) | (frozenset(view.marks) & frozenset(view.named))
 
 
 def departures(keys: Collection[str]) -> dict[str, str]:
-    """Return in words, by key, what these controls and marks show other than at first."""
+    """Return by key a text for each control and mark that differs from its start."""
     view, state = _view(), st.session_state
     texts = {key: view.named[key][mark(key)] for key in view.marks if key in keys}
     changed = [key for key in view.bound if key in keys and state[key] != view.starts[key]]
@@ -248,12 +238,12 @@ def departures(keys: Collection[str]) -> dict[str, str]:
 
 
 def label(key: str, text: str) -> None:
-    """Say what a control is called, where questions call it differently."""
+    """Set the label of a control if it differs from the option's."""
     _view().labels[key] = text
 
 
 def drop(key: str) -> None:
-    """Show at a control, or a mark, what is shown at first."""
+    """Reset a control or mark."""
     if key in _view().marks:
         set_mark(key, "")
     else:
@@ -272,7 +262,7 @@ def _describe(key: str, value: Any, names: Mapping[Any, str]) -> str:
 
 
 def mark(key: str) -> str:
-    """Return what the address says under a key that no control has; "" for nothing."""
+    """Return the text of the address under a key without a control; "" for none."""
     view = _view()
     if key in view.unread:
         view.marks[key] = view.unread.pop(key)
@@ -280,13 +270,13 @@ def mark(key: str) -> str:
 
 
 def name_mark(key: str, text: str) -> None:
-    """Say in words what a mark is, so that a bar of controls can show and drop it."""
+    """Name a mark, so that the bar of controls shows it as a chip."""
     view = _view()
     view.named[key] = {mark(key): text}
 
 
 def set_mark(key: str, text: str) -> None:
-    """Put a text into the address under a key that no control has; "" drops it."""
+    """Write a text into the address under a key without a control; "" removes it."""
     view = _view()
     view.touched = True
     view.marks.pop(key, None)
@@ -295,9 +285,7 @@ def set_mark(key: str, text: str) -> None:
 
 
 def chosen(key: str) -> Texts:
-    """Return what the address of another page says of the same choice; nothing where it is what
-    is shown at first.
-    """
+    """Return the query of a link to a page with the same choice; empty for the start."""
     view = _view()
     if key not in view.bound:
         return {key: list(view.marks[key])} if mark(key) else {}
@@ -306,7 +294,7 @@ def chosen(key: str) -> Texts:
 
 
 def stale() -> list[str]:
-    """Return what the link says that is not there, in sentences, until something else is chosen."""
+    """Return sentences on values of the link that this view cannot show, until they change."""
     view, state = _view(), st.session_state
     taken = {key.partition(":")[0] for key in view.bound}
     unread = [key for key in view.unread if key in view.texts and key not in taken]
@@ -318,9 +306,7 @@ def stale() -> list[str]:
 
 @cache
 def _option_labels() -> dict[str, str]:
-    """Return what a question's link may say, with the label of its control; other keys are a
-    stranger's, or of a later control.
-    """
+    """Return the label of every option of every question; other keys are foreign."""
     return {one.name: one.label for kind in every_kind() for one in options_of(kind)}
 
 
@@ -329,8 +315,8 @@ def _view() -> View:
     return view
 
 
-def _read(read: Reader, key: str, texts: list[str], start: Any) -> Any:
-    """Return what a link says, without what is not there; the start where nothing is left."""
+def _read(read: Callable[[str, Any], Any], key: str, texts: list[str], start: Any) -> Any:
+    """Return the valid values of a link, or the start if none is; keep a sentence on the others."""
     many = isinstance(start, list | tuple)
     if isinstance(start, list) and texts == [""]:
         return []
@@ -346,7 +332,8 @@ def _read(read: Reader, key: str, texts: list[str], start: Any) -> Any:
     else:
         value = type(start)(values) if many else values[-1]
     if wrong:
-        _view().stale[key] = say_first(wrong), value
+        more = [f"and {len(wrong) - 2} more"] if len(wrong) > 2 else []
+        _view().stale[key] = "; ".join([*wrong[:2], *more]), value
     return value
 
 
@@ -354,51 +341,36 @@ Texts = dict[str, list[str]]  # of an address, by key
 Bounds = tuple[float, float]
 
 
-@dataclass(frozen=True)
-class Reader:
-    """How one value of a link is read; kind, among and within as of `bind`."""
-
-    kind: str
-    among: Collection[Any] | None
-    within: Bounds
-
-    def __call__(self, text: str, sample: Any) -> Any:
-        """Return the value that a text says, of the sample's type; raises InputError."""
-        if self.among is not None:
-            return self._find(text, self.among)
-        if isinstance(sample, bool):
-            return self._switch(text)
-        if isinstance(sample, int | float):
-            return self._number(text, type(sample))
-        return text
-
-    def _find(self, text: str, among: Collection[Any]) -> Any:
+def read_value(
+    kind: str, among: Collection[Any] | None, within: Bounds, text: str, sample: Any
+) -> Any:
+    """Return the value of a text, of the sample's type; raise InputError for an invalid one."""
+    if among is not None:
         for value in among:
             if to_text(value) == text:
                 return value
-        raise UnknownNameError(self.kind, text, map(to_text, among))
-
-    def _switch(self, text: str) -> bool:
+        raise UnknownNameError(kind, text, map(to_text, among))
+    if isinstance(sample, bool):
         if text not in ("true", "false"):
-            raise InputError(f"{self.kind} is true or false, not {quoted(text)}")
+            raise InputError(f"{kind} is true or false, not {quoted(text)}")
         return text == "true"
-
-    def _number(self, text: str, kind: type[float]) -> float:
-        low, high = self.within
-        try:
-            return Range(low, high, whole=issubclass(kind, int)).read(text)
-        except InputError as error:
-            bounds = "a number" if math.isinf(high) else f"{low:,.10g} to {high:,.10g}"
-            raise InputError(f"{self.kind} is {bounds}, not {quoted(text)}") from error
+    if not isinstance(sample, int | float):
+        return text
+    low, high = within
+    try:
+        return Range(low, high, whole=isinstance(sample, int)).read(text)
+    except InputError as error:
+        bounds = "a number" if math.isinf(high) else f"{low:,.10g} to {high:,.10g}"
+        raise InputError(f"{kind} is {bounds}, not {quoted(text)}") from error
 
 
 def named_by(titles: Mapping[Any, str] | pd.Series) -> Callable[[str], str]:
-    """Return what tells the title of a choice; of one that is gone meanwhile, its name."""
+    """Return a function from a name to its title, or to itself if it is gone."""
     return lambda name: titles.get(name, name)
 
 
 def fits(value: Any, among: Collection[Any] | None, within: Bounds) -> bool:
-    """Return whether a value, or each of several, can be chosen; among and within as of `bind`."""
+    """Return whether a value, or each of several, is valid; see `bind`."""
     values = value if isinstance(value, list | tuple) else [value]
     if among is not None:
         return all(one in among for one in values)
@@ -407,7 +379,7 @@ def fits(value: Any, among: Collection[Any] | None, within: Bounds) -> bool:
 
 
 def to_texts(value: Any, joint: str) -> list[str]:
-    """Return what the address says of a control's value; joint: what joins several in a text."""
+    """Return the texts of a control's value; see `bind`."""
     if joint:
         return str(value).split(joint)
     values: Iterable[Any] = value if isinstance(value, list | tuple) else [value]
@@ -415,7 +387,7 @@ def to_texts(value: Any, joint: str) -> list[str]:
 
 
 def to_text(value: Any) -> str:
-    """Return how the address, as the command line, writes one value."""
+    """Return one value as the address and the command line write it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -437,9 +409,3 @@ def join(texts: Texts) -> Texts:
         kind, colon, name = key.partition(":")
         joined.setdefault(kind, []).extend([f"{name}={text}" for text in each] if colon else each)
     return joined
-
-
-def say_first(mistakes: Sequence[str], most: int = 2) -> str:
-    """Return the first mistakes in one control's values as one sentence, and how many more."""
-    more = [f"and {len(mistakes) - most} more"] if len(mistakes) > most else []
-    return "; ".join([*mistakes[:most], *more])

@@ -1,4 +1,4 @@
-"""The bar of a page's controls: it stays in view and says what was chosen."""
+"""The bar of a page's controls, which stays in view."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ STYLE = """<style>
 
 @contextmanager
 def controls_bar() -> Iterator[None]:
-    """Draw the controls of a page in a bar, folded on a phone; what differs from the default
-    follows as chips, each of which a click drops.
+    """Draw the controls of a page in a bar, folded on a phone. Chips name changed controls; a
+    click resets one.
     """
     before = address.shown()
     with st.container(key="bar", gap="small"):
@@ -48,7 +48,7 @@ def _controls() -> st.delta_generator.DeltaGenerator:
 
 
 def more() -> st.delta_generator.DeltaGenerator:
-    """Return where controls go that are seldom needed."""
+    """Return the popover of rarely used controls."""
     if frame.narrow():
         return st.container()
     return st.popover("Options", icon=":material/tune:")

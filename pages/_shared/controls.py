@@ -1,11 +1,10 @@
-"""Controls of a question, bound to the address: a control per option, whose label, help, default,
-range and choices it takes; a page says only what differs.
+"""Controls of a question, bound to the address: one per option, with its label, help, default,
+range and choices. A page passes only what differs.
 """
 
 from __future__ import annotations
 
-import math
-import reprlib
+import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -16,9 +15,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.errors import InputError, MetricError, StimuliError
-from core.figures.numbers import count_text
 from core.metrics import METRICS
-from core.options import Option, Range, build, options_of, values_of
+from core.options import Option, build, options_of, values_of
 from core.questions.alignment.pairs import best_layers
 from core.questions.question import Question
 from core.spaces.choices import EXACT, Clamp, Clamping
@@ -57,12 +55,11 @@ CANDIDATES: dict[Candidates, str] = {
 
 @dataclass(frozen=True)
 class Look:
-    """How a page shows an option, where that differs from what the option says itself.
+    """How a page shows an option, if that differs from the option.
 
-    labels: all that can be chosen, by value what it is called. start: what is shown at first, in
-    place of the default. least, most, step: of a number. follow: whether a control that was not set
-    follows a start that depends on others. row: whether choices are side by side. empty: what a
-    list says in which nothing is chosen. example: the placeholder of an empty text.
+    labels: all values with their names. start: in place of the default. least, most, step: of a
+    number. follow: whether an unset control follows a changed start. row: whether choices are side
+    by side. empty: the placeholder of an empty list. example: of an empty text.
     """
 
     label: str = ""
@@ -80,7 +77,7 @@ class Look:
 
     @classmethod
     def of_models(cls, models: pd.DataFrame, *, usual: int | None = None) -> Look:
-        """Return the look of an option that names models; usual: how many are meant if none is."""
+        """Return the look of a list of models. usual: how many an empty list means."""
         titles = models.set_index("model")["title"].to_dict()
         empty = f"all {len(titles)}" if usual in (None, len(titles)) else f"the usual {usual}"
         return cls(labels=titles, empty=empty, follow=False)
@@ -97,11 +94,10 @@ def pick(
     more: Collection[str] = (),
     leave: Collection[str] = (),
 ) -> Q:
-    """Draw a control for every option of a question, and return the question that they ask.
+    """Draw a control for every option of a question, and return the question.
 
-    looks: by option, how it is shown. more: options that are seldom needed, behind
-    “Options” with the choice of stimuli. leave: options that have their default here. An option
-    whose default leaves it open, such as a layer, is drawn only with a start.
+    more: options behind “Options”, next to the choice of stimuli. leave: options that keep their
+    default. An option without a default, such as a layer, is drawn only with a start.
     """
     options = {one.name: one for one in options_of(kind) if one.name not in leave}
     shared = {one.name for one in options.values() if one.path[0] == "scope"}
@@ -129,7 +125,6 @@ def pick(
 
 
 def _usual_look(one: Option, at: Place | None) -> Look:
-    """Return how an option is shown of which a page says nothing."""
     if at and one.many and one.metavar == "M":
         return Look.of_models(pick_usual(queries.models(at)))
     if at and one.name == "k" and not one.many:
@@ -174,17 +169,15 @@ def pick_option(one: Option, look: Look = PLAIN) -> Any:
 
 
 def _pick_numbers(one: Option, label: str, help: str, start: Sequence[float]) -> tuple[float, ...]:
-    """Draw a text of numbers with commas between them; what cannot be read gives way to the
-    start.
-    """
+    """Draw a text of numbers with commas; return the start if it cannot be read."""
     assert one.range
-    text = st.text_input(
-        label, help=help, **bind(one.name, ", ".join(f"{each:g}" for each in start), joint=", ")
-    )
-    if not text.strip():
-        return ()
+    bound = bind(one.name, ", ".join(f"{each:g}" for each in start), joint=", ")
+    text = st.text_input(label, help=help, **bound)
+    words = text.replace(",", " ").split()
     try:
-        return read_numbers(text, one.range, most=MOST_NUMBERS)
+        if len(words) > MOST_NUMBERS:
+            raise InputError(f"expected at most {MOST_NUMBERS} numbers; got {len(words)}")
+        return tuple(one.range.read(word) for word in words)
     except InputError as error:
         st.warning(frame.plain(error))
         return tuple(start)
@@ -201,12 +194,12 @@ def option_named(kind: type, name: str) -> Option:
 
 
 def tip_of(one: Option) -> str:
-    """Return what a control says if a person points at it: the option's tip, else its help."""
+    """Return the tooltip of a control: the option's tip, else its help."""
     return one.tip or f"{one.help[:1].upper()}{one.help[1:].replace('%%', '%')}."
 
 
 def pick_usual(models: pd.DataFrame) -> pd.DataFrame:
-    """Return the usual models, and all others too where they are wanted."""
+    """Draw the toggle of models beyond the usual ones; return the chosen ones."""
     counted = usual_models(models)
     text = (
         "Also other seeds of a recipe, models that vary one on purpose, untrained models, and"
@@ -220,7 +213,7 @@ def pick_usual(models: pd.DataFrame) -> pd.DataFrame:
 def pick_model(
     label: str, models: pd.DataFrame, key: str, *, default: str, follow: bool = False
 ) -> str:
-    """Choose one of these models. follow: whether another default replaces one that was kept."""
+    """Draw the choice of one model; follow: see `address.bind`."""
     titles = models.set_index("model")["title"].to_dict()
     return st.selectbox(
         label,
@@ -231,7 +224,7 @@ def pick_model(
 
 
 def pick_layer(layers: Sequence[str], key: str, *, best: int) -> int:
-    """Choose one of a model's layers by its name; at first the best one, whichever that is."""
+    """Draw the choice of a layer by its name; at first the best aligned one."""
     names = {-1: "best aligned", **dict(enumerate(layers))}
     chosen = st.selectbox(
         "Layer", list(names), format_func=names.get, **bind(key, -1, names, kind="layer")
@@ -242,44 +235,19 @@ def pick_layer(layers: Sequence[str], key: str, *, best: int) -> int:
     return best
 
 
-def read_numbers(text: str, numbers: Range, *, most: int) -> tuple[int | float, ...]:
-    """Return the numbers of "16, 64", at most so many; raises InputError."""
-    words = text.replace(",", " ").split()
-    if not 1 <= len(words) <= most:
-        raise InputError(
-            f"expected 1 to {most} numbers with commas between them; got {reprlib.repr(text)}"
-        )
-    return tuple(numbers.read(word) for word in words)
-
-
 def filter_models(models: pd.DataFrame) -> pd.DataFrame:
-    """Choose models by their words, kind and size; return those that pass."""
-    text = st.text_input("Search", placeholder="part of a name", **bind("search", ""))
-    passing = models["title"].str.contains(text, case=False, regex=False)
-    sorted_models = models.sort_values("parameters")
-    kinds = {name: sorted_models[name] for name in KINDS}
-    for name, values in (kinds | {"size": sorted_models["parameters"].map(_decade)}).items():
-        offered = list(dict.fromkeys(values))
-        bound = bind(name, [], offered)
-        wanted = st.multiselect(name.capitalize(), offered, placeholder="all", **bound)
-        passing &= values.isin(wanted or offered)
-    return models[passing]
-
-
-def _decade(parameters: float) -> str:
-    """Return between which powers of ten a number of parameters lies."""
-    if math.isnan(parameters):
-        return "unknown"
-    power = math.floor(math.log10(parameters))
-    return f"{count_text(10**power)} to {count_text(10 ** (power + 1))}"
+    """Draw a search field; return the models whose title or kinds have words that begin so."""
+    text = st.text_input("Search", placeholder="name, family, objective", **bind("search", ""))
+    about = models[["title", *KINDS]].agg(" ".join, axis=1)
+    for word in text.split():
+        about = about[about.str.contains(rf"(?<!\w){re.escape(word)}", case=False)]
+    return models.loc[about.index]
 
 
 def pick_segment(
     label: str, labels: Mapping[T, str], key: str, *, start: T, hidden: bool = False
 ) -> T:
-    """Choose one of a few values that are side by side. hidden: whether the label is for screen
-    readers alone.
-    """
+    """Draw a few values side by side. hidden: whether only screen readers get the label."""
     return st.segmented_control(
         label,
         list(labels),
@@ -292,14 +260,14 @@ def pick_segment(
 
 
 def pick_page(pages: int, key: str) -> int:
-    """Choose a page of many, where there is more than one."""
+    """Draw the choice of a page, if there are several."""
     if pages < 2:
         return 1
     return st.pagination(pages, **bind(key, 1, within=(1, pages)))
 
 
 def pick_scope(at: Place) -> Scope:
-    """Choose which stimuli are studied, and how their features are clamped. at: of all stimuli."""
+    """Draw the choice of stimuli and of the clamping of features."""
     one = option_named(Scope, "where")
     pairs = facts.factor_choices(at)
     where = st.multiselect(
@@ -317,22 +285,19 @@ def pick_scope(at: Place) -> Scope:
 
 
 def pick_set(size: int) -> str:
-    """Return the set of stimuli that the address names, "" for all; a chip of the bar shows it."""
+    """Return the set of stimuli in the address, "" for all, and name it for the bar's chip."""
     code = address.mark("stimuli")
     if code:
-        address.name_mark("stimuli", _set_text(code, size))
+        try:
+            text = f"{len(decode(code, size)):,} of {size:,} stimuli"
+        except StimuliError:  # the page shows the error
+            text = "A set of stimuli that cannot be read"
+        address.name_mark("stimuli", text)
     return code
 
 
-def _set_text(code: str, size: int) -> str:
-    try:
-        return f"{len(decode(code, size)):,} of {size:,} stimuli"
-    except StimuliError:  # the page says what is wrong with it
-        return "A set of stimuli that cannot be read"
-
-
 def pick_k(size: int) -> int:
-    """Choose how many neighbors are compared: 1 … n − 1."""
+    """Draw the number of neighbors, 1 … n − 1."""
     most = max(1, size - 1)
     one = option_named(Measure, "k")
     text = (
@@ -344,7 +309,7 @@ def pick_k(size: int) -> int:
 
 
 def pick_metric(*, start: str = "mutual_knn") -> str:
-    """Choose a metric by its short name, which a control has room for."""
+    """Draw the choice of a metric by its short name."""
     shorts = {name: metric.spec.short for name, metric in METRICS.items()}
     titles = {name: f"{short[:1].upper()}{short[1:]}" for name, short in shorts.items()}
     one = option_named(Measure, "metric")
@@ -354,7 +319,7 @@ def pick_metric(*, start: str = "mutual_knn") -> str:
 
 
 def pick_parameters(metric: str, size: int) -> dict[str, Any]:
-    """Choose the parameters of a metric; k first, where it compares neighbors."""
+    """Draw the parameters of a metric."""
     chosen: dict[str, Any] = {}
     choices = METRICS[metric].spec.choices
     for name, start in METRICS[metric].spec.defaults.items():
@@ -373,23 +338,15 @@ def pick_parameters(metric: str, size: int) -> dict[str, Any]:
 
 
 def pick_measure(size: int, *, start: str = "mutual_knn") -> Measure:
-    """Choose a metric and its parameters. size: number of stimuli."""
+    """Draw a metric and its parameters. size: number of stimuli."""
     metric = pick_metric(start=start)
     return Measure.of(metric, pick_parameters(metric, size))
 
 
 def pick_rule() -> LayerRule:
-    """Choose which layers stand for two models."""
-    layers = pick_layers()
-    if layers != "best":
-        return LayerRule(layers)
-    return LayerRule(candidates=pick_option(option_named(LayerRule, "as"), Look(labels=CANDIDATES)))
-
-
-def pick_layers() -> str:
-    """Choose which layers stand for two models, in the words of `core.study.layers.read_choice`."""
+    """Draw the choice of layers; see `core.study.layers.read_choice`."""
     one = option_named(LayerRule, "layers")
-    chosen = st.selectbox(
+    layers = st.selectbox(
         one.label,
         list(LAYERS),
         format_func=lambda each: LAYERS.get(each, each),
@@ -398,16 +355,18 @@ def pick_layers() -> str:
         **bind(one.name, one.default),
     )
     try:
-        read_choice(chosen)
+        read_choice(layers)
     except MetricError as error:
         st.warning(frame.plain(error))
-        return str(one.default)
-    return chosen
+        layers = one.default
+    if layers != "best":
+        return LayerRule(layers)
+    return LayerRule(candidates=pick_option(option_named(LayerRule, "as"), Look(labels=CANDIDATES)))
 
 
 def pick_two(at: Place, models: pd.DataFrame, *, k: int) -> tuple[str, str]:
-    """Choose two models that have neighbors; at first those that were selected anywhere, else the
-    best aligned of those fully trained. Raises NeededError for fewer, and for one chosen twice.
+    """Draw the choice of two models with neighbors: at first the selected ones, else the best
+    aligned of those fully trained. Raise NeededError for fewer, or for the same model twice.
     """
     names = models["model"].tolist()
     models = models[~models["model"].isin(facts.without_neighbors(at, names, k=k))]
@@ -429,8 +388,8 @@ def pick_two(at: Place, models: pd.DataFrame, *, k: int) -> tuple[str, str]:
 def pick_pair(
     at: Place, models: pd.DataFrame, *, k: int, left: DeltaGenerator, right: DeltaGenerator
 ) -> LayerPair:
-    """Choose two of at least two models that have neighbors, and a layer of each; at first those
-    that were chosen anywhere, else those that agree most at this k.
+    """Draw the choice of two models with neighbors and a layer of each: at first the selected
+    models, else the best aligned at this k.
     """
     best = facts.best_models(at, tuple(models["model"]), k=k)
     first, second = selection.pair(models, models, best)

@@ -1,7 +1,5 @@
-"""What a place holds: its stimuli and captions, its models' neighbors and competence, and what
-follows from them.
-
-Matrices are shared between sessions and therefore read-only.
+"""Stimuli, captions, neighbors and competence of a dataset. Sessions share matrices, which are
+read-only.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from core.study.study import KEPT
 from pages._shared import queries
 from pages._shared.queries import Place
 
-MOST_VALUES = 16  # of a factor to choose by; a number that differs everywhere chooses nothing
+MOST_VALUES = 16  # of a factor in the choice of stimuli
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
@@ -41,7 +39,7 @@ def captions(at: Place) -> pd.DataFrame:
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def default_captions(at: Place) -> list[str]:
-    """Return the default caption of every stimulus, its id where there are none."""
+    """Return the default caption of every stimulus, or its id."""
     if not queries.card(at).levels:  # images alone
         return stimuli(at)["stimulus"].tolist()
     every = captions(at)
@@ -59,7 +57,7 @@ def factor_values(at: Place) -> dict[str, list[str]]:
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def factor_choices(at: Place) -> dict[str, tuple[str, str]]:
-    """Return each value of each factor that has few, by the words of the command line."""
+    """Return factor and value by "factor=value", for factors with few values."""
     return {
         f"{name}={value}": (name, value)
         for name, values in factor_values(at).items()
@@ -70,11 +68,8 @@ def factor_choices(at: Place) -> dict[str, tuple[str, str]]:
 
 @st.cache_data(max_entries=256, show_spinner=False)
 def thumbnails(at: Place, indices: tuple[int, ...]) -> list[str]:
-    """Return WebP images in the order asked for, each as an address that holds the image itself;
-    "" in place of each in a dataset of texts alone.
-
-    A file that the server keeps for a session may be gone before a busy browser asks for it:
-    another session's run cleans up.
+    """Return WebP images as data addresses, "" for each if the dataset has no images. Streamlit's
+    own media files may be gone before a busy browser asks for them.
     """
     if not queries.card(at).has_images:
         return [""] * len(indices)
@@ -86,25 +81,19 @@ def thumbnails(at: Place, indices: tuple[int, ...]) -> list[str]:
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def texts(at: Place, level: str) -> list[tuple[str, ...]]:
-    """Return what a model reads of each stimulus at a caption level; see
-    `core.questions.captions.texts_at`.
-    """
+    """Return the captions of each stimulus at a level; see `core.questions.captions.texts_at`."""
     return retold.texts_at(queries.study(at), level)
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def embedded_levels(at: Place) -> pd.DataFrame:
-    """Return model, level, name of every embedding of captions; see
-    `core.questions.captions.embedded_levels`.
-    """
+    """Return model, level, name; see `core.questions.captions.embedded_levels`."""
     return retold.embedded_levels(queries.study(at))
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def best_models(at: Place, names: tuple[str, ...], *, k: int) -> tuple[str, str]:
-    """Return the two of these models that agree most; see
-    `core.questions.alignment.pairs.best_models`.
-    """
+    """Return the best aligned two; see `core.questions.alignment.pairs.best_models`."""
     every = queries.models(at)
     models = every[every["model"].isin(names)]
     return pairs.best_models(at.scope, queries.study(at), models, k=k)
@@ -117,17 +106,14 @@ def competence(at: Place) -> pd.DataFrame:
 
 
 def without_neighbors(at: Place, names: Sequence[str], *, k: int) -> dict[str, str]:
-    """Find every model's neighbors, and return why some have none.
-
-    The first time this may take seconds: a bar then shows how far it is, and the page can be left.
-    """
+    """Find every model's neighbors under a progress bar, and return why some have none."""
     began, bar, refused = time.monotonic(), None, {}
     for done, name in enumerate(dict.fromkeys(names)):
         try:
             queries.study(at).neighbors(
                 name, k=min(k, KEPT)
-            )  # more are not held: every click would find them again
-        except NotEmbeddedError:  # which is no reason to leave it out of what is known of it
+            )  # more are not kept: every click would find them again
+        except NotEmbeddedError:  # it is not left out
             continue
         except MetricError as error:
             refused[name] = str(error)

@@ -1,4 +1,4 @@
-"""What every page is drawn in: its question, its looks, and a sentence instead of a traceback."""
+"""The frame of a page: question, style, theme, and a sentence instead of a traceback."""
 
 from __future__ import annotations
 
@@ -98,9 +98,7 @@ _window = st.components.v2.component("platoscope_window", js=_NARROW)
 
 
 class NeededError(Exception):
-    """Something is missing before there is anything to see: a sentence, and the command that makes
-    it.
-    """
+    """Something that a page needs is missing; command: makes it."""
 
     def __init__(self, sentence: str, command: str | None = None) -> None:
         super().__init__(sentence)
@@ -108,23 +106,21 @@ class NeededError(Exception):
 
 
 def plain(text: object) -> str:
-    """Escape data for Markdown, so that a caption is shown and never obeyed.
-
-    Backslashes keep Markdown from reading a character. What Streamlit looks for afterwards, links,
-    icons, emojis and arrows, is broken by an invisible character.
+    """Escape data for Markdown, and break Streamlit's links, icons, emojis and arrows by an
+    invisible character.
     """
     line = re.sub(r"[ \t\n]+", " ", visible(str(text)))
     return _MARKUP.sub(r"\\\1", _REPLACED.sub(UNSEEN, line))
 
 
-def tell_shown(sentence: str) -> None:
-    """Say what cannot be done here, since the store is only shown."""
+def draw_read_only(sentence: str) -> None:
+    """Draw what a read-only store does not allow."""
     st.caption(f":material/visibility: This store is only shown: {sentence}.")
 
 
 def command(*words: str) -> str:
-    """Return a `platoscope` command over this store, ready for a shell; who is only shown the store
-    has it elsewhere, if at all.
+    """Return a `platoscope` command over this store, quoted for a shell; without the path of a
+    read-only store.
     """
     is_here = str(store_path()) != "store" and not is_read_only()
     store = ["--store", str(store_path())] if is_here else []
@@ -137,14 +133,14 @@ def question_command(question: Question) -> str:
 
 
 def mode() -> Mode:
-    """Return which theme the visitor sees; figures have the hues of the dataset from here on."""
-    palette.show(st.session_state.get("looks", {}))  # each run of a fragment is a thread of its own
+    """Return the visitor's theme, and set the hues of the dataset for this thread."""
+    palette.show(st.session_state.get("looks", {}))  # each run of a fragment is a new thread
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
 def freeze_imports() -> None:
-    """Keep what was imported from Python's collector, which Streamlit calls after each run: walking
-    torch, UMAP and Plotly would take a third of a second.
+    """Exempt imported modules from garbage collection, which Streamlit runs after each redraw: it
+    would take a third of a second.
     """
     global _frozen
     if len(sys.modules) != _frozen:
@@ -154,7 +150,7 @@ def freeze_imports() -> None:
 
 
 def watch_window() -> None:
-    """Keep `narrow` in the session: whether the window is a phone's."""
+    """Keep in the session whether the window is a phone's."""
     narrow = bool(st.session_state.get("narrow"))
     window = _window(
         key="browser-window",
@@ -166,36 +162,32 @@ def watch_window() -> None:
 
 
 def narrow() -> bool:
-    """Return whether plots have to stack their panels."""
+    """Return whether the window is a phone's, on which plots stack their panels."""
     return bool(st.session_state.get("narrow"))
 
 
 def keep_legible() -> None:
-    """Give every page the same margins, and a line at its top while it works; outline chosen values
-    in lists and letter main buttons like paper: white on the dark theme's orange is hard to read.
-    Captions are of the figures' gray, and what has the focus is ringed.
+    """Set margins, contrast of buttons and captions, focus rings, and a line at the top while a
+    page works.
     """
     st.html(STYLE.format(ink=INK[mode()]))
 
 
 def draw(question: str, show: Callable[[Place], None]) -> None:
-    """Draw a page: its question first, then what `show` draws, or one sentence that says what to do
-    next.
-    """
+    """Draw a page over a dataset: its question, then what `show` draws, or what to do next."""
     with _titled(question):
         at = place()
         shown = queries.count_models(at)
         try:
             show(at)
         except NeededError:
-            _tell_refused(at)
+            _draw_refused(at)
             _await_models(at.dataset, shown)
             raise
-        _tell_refused(at)
+        _draw_refused(at)
 
 
-def _tell_refused(at: Place) -> None:
-    """Say which models no metric can compare, and what to do."""
+def _draw_refused(at: Place) -> None:
     refused = list(queries.study(at).refused().values())
     if refused:
         with st.expander(f"{counted(len(refused), 'model', 'models')} left out"):
@@ -205,7 +197,7 @@ def _tell_refused(at: Place) -> None:
 
 @st.fragment(run_every="2s")
 def _await_models(dataset: str, shown: int) -> None:
-    """Draw a page that has nothing to show again once there are other models, or no dataset."""
+    """Redraw an empty page once models or datasets change."""
     with suppress(UnknownNameError):
         if queries.count_models(queries.place(dataset)) == shown:
             return
@@ -213,16 +205,14 @@ def _await_models(dataset: str, shown: int) -> None:
 
 
 def draw_alone(question: str, show: Callable[[], None]) -> None:
-    """Draw a page that needs no dataset: its question first, then what `show` draws, or one
-    sentence that says what to do next.
-    """
+    """Draw a page without a dataset: its question, then what `show` draws, or what to do next."""
     with _titled(question):
         show()
 
 
 @contextmanager
 def _titled(question: str) -> Iterator[None]:
-    """Draw a page under its question; what its link names and is not there comes first."""
+    """Draw the title, warnings about values of the link, and the page."""
     st.title(question, anchor=False)
     above = st.container()
     with part():
@@ -235,9 +225,7 @@ def _titled(question: str) -> Iterator[None]:
 
 @contextmanager
 def part() -> Iterator[None]:
-    """Draw a part of a page, or one sentence that says what to do next; what comes after it is
-    drawn all the same.
-    """
+    """Draw a part of a page, or a sentence in place of its error; later parts are drawn anyway."""
     try:
         yield
     except NeededError as needed:
@@ -254,7 +242,7 @@ def part() -> Iterator[None]:
 
 
 def _link_form(command: str) -> None:
-    """Link to the form of the page Data that queues such a command."""
+    """Link to the form of the page Data that queues this command."""
     kind = shlex.split(command)[1]
     name, label = FORMS.get(kind, ("", ""))
     is_built = kind == "demo" and queries.store().datasets()  # and lacks what is being made
@@ -264,7 +252,7 @@ def _link_form(command: str) -> None:
 
 
 def place() -> Place:
-    """Return what the sidebar chose; raises NeededError if the store has no dataset."""
+    """Return the selected dataset; raise NeededError if the store has none."""
     if not queries.store().datasets():
         problems = queries.store().problems()
         if problems:
@@ -285,7 +273,7 @@ def place() -> Place:
 
 
 def need_stimuli(at: Place) -> None:
-    """Raise NeededError where there are too few stimuli to have neighbors."""
+    """Raise NeededError for too few stimuli to have neighbors."""
     size = queries.size(at)
     if size < LEAST_STIMULI:
         few = (
@@ -298,7 +286,7 @@ def need_stimuli(at: Place) -> None:
 
 
 def need_items(card: DatasetCard, item: Item) -> None:
-    """Raise NeededError where a dataset has no images, or no captions."""
+    """Raise NeededError if a dataset has no images, or no captions."""
     if item in ("caption", "image") and not (card.levels if item == "caption" else card.has_images):
         raise NeededError(
             f"This dataset holds {card.holds} alone, and the question needs {item}s. Choose another"
@@ -308,7 +296,7 @@ def need_items(card: DatasetCard, item: Item) -> None:
 
 
 def need_readers(at: Place, *items: Item) -> None:
-    """Raise NeededError where no embedded model reads one of these: images, captions."""
+    """Raise NeededError if no embedded model reads one of these items."""
     models, card = queries.models(at), queries.card(at)
     for item in items:
         if not reads(models, item).any():
@@ -324,7 +312,7 @@ def need_readers(at: Place, *items: Item) -> None:
 
 
 def list_left_out(models: pd.DataFrame, reasons: Mapping[str, str]) -> None:
-    """Say which models have no place among the others, and why; reasons: by model."""
+    """Draw why models are left out. reasons: by model."""
     titles = models.set_index("model")["title"]
     for name, reason in reasons.items():
         st.caption(f"Left out: {plain(titles[name])}, {plain(reason)}.")

@@ -1,6 +1,4 @@
-"""Stimuli as pictures, or as texts where there are none: searching, paging, opening. Captions and
-factors are data and are shown as they are.
-"""
+"""Stimuli as images, or as texts if there are none: search, pages, and the opened one."""
 
 from __future__ import annotations
 
@@ -108,7 +106,7 @@ _tiles = st.components.v2.component(
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar beneath a picture; name: what it says when pointed at; share: its length, 0 … 1."""
+    """A bar below an image. name: its tooltip. share: its length, 0 … 1."""
 
     name: str
     share: float
@@ -117,10 +115,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Note:
-    """The text below a picture.
-
-    head: next to the index, such as a similarity. text: up to three lines of it.
-    """
+    """The text below an image. head: next to the index. text: up to three lines."""
 
     head: str = ""
     text: str = ""
@@ -129,9 +124,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Tile:
-    """A picture of a stimulus with its note; `marked` ones are framed. image: its address, "" where
-    the caption stands in its place.
-    """
+    """A stimulus with its note; `marked` ones are framed. image: address, or "" for its caption."""
 
     index: int
     image: str
@@ -142,9 +135,8 @@ class Tile:
 
 @dataclass(frozen=True)
 class Clicks:
-    """What a click on a picture calls with its index, and a Shift+click; None for nothing.
-
-    chosen: the stimuli that were added, which are outlined.
+    """Callbacks of a click and a Shift+click on an image, given its index. chosen: outlined
+    stimuli.
     """
 
     opened: Callable[[int], None] | None
@@ -153,9 +145,7 @@ class Clicks:
 
 
 def chosen(size: int) -> int | None:
-    """Return the stimulus that the address names, None for none; say so where it names none
-    of this dataset.
-    """
+    """Return the stimulus in the address, if any; warn if this dataset does not have it."""
     text = mark("stimulus")
     if text.isdecimal() and len(text) < 10 and int(text) < size:
         return int(text)
@@ -168,12 +158,12 @@ def chosen(size: int) -> int | None:
 
 
 def show_top(opened: int) -> None:
-    """Bring the head of the page into view when another stimulus was opened."""
+    """Scroll to the top once another stimulus is opened."""
     _top(key="page-top", data={"opened": opened}, height=0)
 
 
 def choose(index: int | None) -> None:
-    """Open a stimulus, or go back to the gallery."""
+    """Open a stimulus, or close it."""
     set_mark("stimulus", "" if index is None else str(index))
 
 
@@ -190,11 +180,7 @@ def grid(
     note: Callable[[int], Note] = lambda _: Note(),
     clicks: Clicks = OPENS,
 ) -> None:
-    """Draw thumbnails, at least `width` pixels wide each, in as many columns as fit; `marked` ones
-    are framed.
-
-    note: the text below a picture. clicks: what a click does.
-    """
+    """Draw thumbnails of at least `width` pixels, with a note each; `marked` ones are framed."""
     texts, pictures = facts.default_captions(at), facts.thumbnails(at, tuple(indices))
     shown = [
         Tile(index, image, texts[index], note(index), index in marked)
@@ -204,7 +190,7 @@ def grid(
 
 
 def draw_one(at: Place, index: int, *, width: int) -> None:
-    """Draw the picture of a stimulus, its caption in a dataset of texts alone."""
+    """Draw the image of a stimulus, or its caption if the dataset has no images."""
     (picture,), caption = facts.thumbnails(at, (index,)), facts.default_captions(at)[index]
     if picture:
         st.image(picture, width=width, alt=caption)
@@ -213,10 +199,9 @@ def draw_one(at: Place, index: int, *, width: int) -> None:
 
 
 def search(at: Place, dispersion: Callable[[], pd.Series] | None) -> list[int]:
-    """Draw the search field and the filters by factor and by quantile of dispersion; return the
-    stimuli that pass all of them.
+    """Draw search and filters by factor and quantile of dispersion; return passing stimuli.
 
-    dispersion: gives a value per stimulus once it is asked for, None where there is none.
+    dispersion: computes a value per stimulus; None if there is none.
     """
     captions, factors = facts.captions(at), facts.stimuli(at).drop(columns="stimulus")
     named = facts.stimuli(at)["stimulus"]
@@ -268,7 +253,7 @@ def _filter_quantile(dispersion: Callable[[], pd.Series], passed: pd.Series) -> 
 
 
 def show(at: Place, indices: Sequence[int], *, key: str, width: int, clicks: Clicks) -> None:
-    """Draw stimuli in their order, a page at a time."""
+    """Draw stimuli in their order, page by page."""
     top = st.container()
     number = controls.pick_page(-(-len(indices) // PAGE), f"page-{key}")
     with top:
@@ -277,7 +262,7 @@ def show(at: Place, indices: Sequence[int], *, key: str, width: int, clicks: Cli
 
 
 def draw_tiles(tiles: Sequence[Tile], *, key: str, width: int, clicks: Clicks) -> None:
-    """Draw pictures, at least `width` pixels wide each, in as many columns as fit."""
+    """Draw tiles of at least `width` pixels."""
     key = f"tiles-{key}"
     data = {
         "tiles": [asdict(tile) for tile in tiles],
@@ -295,7 +280,7 @@ def draw_tiles(tiles: Sequence[Tile], *, key: str, width: int, clicks: Clicks) -
 
 
 def taker(key: str, event: str, act: Callable[[int], None] | None) -> Callable[[], None]:
-    """Return the callback of a component that calls `act` with the index of an event."""
+    """Return a callback that calls `act` with the index of a component's event."""
 
     def take() -> None:
         index = st.session_state[key][event]

@@ -1,4 +1,4 @@
-"""The neighbors of one image in two models, side by side, those that both share framed."""
+"""The neighbors of one image in two models; shared ones are framed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ PAGE = 12  # neighbors of each model that are drawn at once
 def valued_grid(
     at: Place, rows: pd.DataFrame, column: str, form: str, *, key: str, width: int, clicks: Clicks
 ) -> None:
-    """Draw images with a number next to each, those of both models framed. rows: index, shared, and
-    the number's column.
-    """
+    """Draw images with a number each; shared ones are framed. rows: index, shared and column."""
     captions, values = facts.default_captions(at), rows.set_index("index")[column]
     gallery.grid(
         at,
@@ -42,10 +40,9 @@ def side_by_side(
     width: int = 118,
     clicks: Clicks = OPENS,
 ) -> None:
-    """Draw the k nearest neighbors of an image in both layers, then how many are shared.
+    """Draw the k nearest neighbors of an image in both layers, and the number of shared ones.
 
-    heads: whether the models' names stand above. width: of a picture, at least, in pixels. clicks:
-    on a neighbor.
+    heads: whether to name the models. width: least of an image, in pixels.
     """
     table = queries.ask(at, StimulusNeighbors(at.scope, pair, index, k))
     titles = queries.models(at).set_index("model")["title"]

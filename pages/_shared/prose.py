@@ -1,6 +1,4 @@
-"""What a page says around its figures: the answer first, methods and further results one click
-away.
-"""
+"""Text around figures: the answer, and closed methods with further findings."""
 
 from __future__ import annotations
 
@@ -10,19 +8,15 @@ import streamlit as st
 
 from pages._shared.frame import plain
 
-LEAD = 2  # findings that make the answer of a page; the others are seen below the plot
-
 
 def answer(sentences: Sequence[str]) -> None:
-    """Draw the answer of a page: the first of a question's findings says it, the second its
-    strongest caveat.
-    """
+    """Draw the findings that answer a page's question."""
     if sentences:
         st.markdown(plain(" ".join(sentences)))
 
 
 def explain(how: str, findings: Sequence[str] = (), formulas: Sequence[str] = ()) -> None:
-    """Draw how a figure was made, with its formulas, and all further findings, closed."""
+    """Draw the methods of a figure, formulas and further findings, closed."""
     with st.expander("Methods and results" if findings else "Methods"):
         st.markdown(how)
         for formula in formulas:  # one below the other, since a phone shows no wide one

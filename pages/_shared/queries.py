@@ -1,7 +1,6 @@
-"""Where the pages are, what they ask there, and the answers that they hold.
+"""The dataset that pages show, the questions they ask of it, and the answers they hold.
 
-What is cached here and in `pages._shared.facts` is keyed on what the store holds (its digest), ids,
-parameters and numbers, never on arrays or tables.
+Caches here and in `pages._shared.facts` have keys of digests, ids and numbers, never of arrays.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ from core.study.parts import Scope
 from core.study.study import Study
 
 MOST_HELD = 64
-PATIENCE = 0.2  # seconds of waiting between two looks whether the visitor has gone on
+WAIT = 0.2  # seconds between two checks whether the visitor has left
 
 
 @dataclass(frozen=True)
 class Place:
-    """One dataset of the store as it is now, and which of its stimuli are studied; a new embedding
-    makes a new place, so that no cached answer is stale.
+    """A dataset with its digest and the studied stimuli; a new embedding changes the digest, so no
+    cached answer is stale.
     """
 
     root: str
@@ -47,10 +46,10 @@ class Place:
 
 
 class Held(dict[Any, Any]):
-    """The last results of their kind."""
+    """The latest MOST_HELD results."""
 
     def __setitem__(self, key: Hashable, value: object) -> None:
-        """Hold one more, and let the oldest go if there are too many."""
+        """Add one, and remove the oldest if there are too many."""
         super().__setitem__(key, value)
         if len(self) > MOST_HELD:
             self.pop(next(iter(self)))
@@ -58,53 +57,50 @@ class Held(dict[Any, Any]):
 
 @st.cache_resource(max_entries=1, show_spinner=False)
 def computed() -> Held:
-    """Return what pages have computed without the store, such as simulations, for all visitors."""
+    """Return results of all visitors that need no store, such as simulations."""
     return Held()
 
 
 def store() -> Store:
-    """Return the store that this dashboard is over."""
+    """Return the dashboard's store."""
     return Store(store_path())
 
 
 def place(dataset: str) -> Place:
-    """Return where the pages are: this dataset, as the store holds it now."""
+    """Return the place of a dataset as it is now."""
     here = store()
     return Place(str(here.root), here.digest(dataset), Scope(dataset))
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def view(at: Place) -> View:
-    """Return the store as it was when the page began."""
+    """Return the store as it was at the start of the redraw."""
     seen = View(at.root)
     seen.freeze(at.dataset)
     if Store(at.root).digest(at.dataset) != at.digest:
-        st.rerun()  # the store has changed since: nothing of then and now is mixed
+        st.rerun()  # the store has changed since
     return seen
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def study(at: Place) -> Study:
-    """Return the study of a dataset; it holds the neighbors that it has read."""
+    """Return the study of a dataset, which caches neighbors."""
     return at.scope.open(view(at).noting(), device="auto")
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def count_models(at: Place) -> int:
-    """Return how many models are embedded."""
+    """Return the number of embedded models."""
     return len(view(at).models(at.dataset))
 
 
 def ask(at: Place, question: StudyQuestion) -> pd.DataFrame:
-    """Return the table that answers a question; a bar shows how far the first computation is.
-
-    The page holds it too: in a store that cannot be written it would be made on every click.
-    """
+    """Return the table of a question's answer; see `answer`."""
     return answer(at, question).table
 
 
 def answer(at: Place, question: StudyQuestion) -> Answered:
-    """Return `ask` with what the table depends on."""
+    """Return a question's answer, held or computed under a progress bar."""
     held = _held(at)
     if found := _find(at, question):
         return found
@@ -117,7 +113,7 @@ def answer(at: Place, question: StudyQuestion) -> Answered:
 
 
 def recall(at: Place, question: StudyQuestion) -> pd.DataFrame | None:
-    """Return the kept answer to a question, None where it would have to be computed."""
+    """Return the table of a kept answer, or None."""
     found = _find(at, question)
     if not found:
         found = asking.recall(question, study(at))
@@ -128,9 +124,7 @@ def recall(at: Place, question: StudyQuestion) -> pd.DataFrame | None:
 
 
 def _find(at: Place, question: StudyQuestion) -> Answered | None:
-    """Return the answer that is held; a place stays as it is, but files outside the store may
-    change.
-    """
+    """Return the held answer, unless files outside the store have changed."""
     found = _held(at).get(question)
     outside = {} if found is None else found.outside
     return found if not outside or study(at).store.is_fresh(outside) else None
@@ -138,10 +132,10 @@ def _find(at: Place, question: StudyQuestion) -> Answered | None:
 
 @contextmanager
 def _alone(at: Place, key: StudyQuestion) -> Iterator[None]:
-    """Let one visitor at a time make a table; the others wait for it, and may leave meanwhile."""
+    """Let one visitor at a time compute an answer; others wait, and may leave."""
     makers, note = _makers(at), st.empty()
     lock = makers.setdefault(key, Lock())
-    while not lock.acquire(timeout=PATIENCE):
+    while not lock.acquire(timeout=WAIT):
         note.caption("Another visitor has asked the same; the answer is on its way.")
     note.empty()
     try:
@@ -152,12 +146,12 @@ def _alone(at: Place, key: StudyQuestion) -> Iterator[None]:
 
 
 def recipe_of(at: Place, question: StudyQuestion) -> Recipe:
-    """Return all that the answer of a question depends on."""
+    """Return the recipe of a question's answer."""
     return answer(at, question).recipe
 
 
 def question_recipe(at: Place, question: StudyQuestion) -> Recipe:
-    """Return a question in full, whether or not it is answered."""
+    """Return the recipe of a question without computing its answer."""
     return asking.question_recipe(question, study(at))
 
 
@@ -168,7 +162,7 @@ def card(at: Place) -> DatasetCard:
 
 
 def size(at: Place) -> int:
-    """Return how many stimuli are studied."""
+    """Return the number of studied stimuli."""
     return study(at).size
 
 
@@ -180,7 +174,7 @@ def models(at: Place) -> pd.DataFrame:
 
 @contextmanager
 def bar() -> Iterator[Progress]:
-    """Draw how far some work is, while it goes on."""
+    """Draw a progress bar while work goes on."""
     shown = st.empty()
 
     def report(done: int, total: int, what: str) -> None:
@@ -194,13 +188,11 @@ def bar() -> Iterator[Progress]:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _makers(at: Place) -> dict[StudyQuestion, Lock]:  # noqa: ARG001 - the cache's key
-    """Return what is held by those who make a table of a place."""
+    """Return the locks of answers that are being computed."""
     return {}
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _held(at: Place) -> Held:  # noqa: ARG001 - the cache's key
-    """Return the tables that were made of a place: in a store that cannot be written they would be
-    made on every click.
-    """
+    """Return the held answers; a read-only store would compute them at every click."""
     return Held()

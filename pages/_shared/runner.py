@@ -1,4 +1,4 @@
-"""Long work runs as a job: a page queues a command, watches it, and shows what it has so far."""
+"""Long work runs as a job: a page queues a command and shows its progress and rows so far."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from core.settings import is_read_only, store_path
 from pages._shared import address, frame, queries
 from pages._shared.queries import Place
 
-PATIENCE = 10.0  # seconds that a visitor waits for an answer that was not asked for by a click
+LONGEST_WAIT = 10.0  # seconds of an answer that the page computes without a click
 LOG = "log"  # what the address calls the job whose log is open
 LOG_HEIGHT = 300  # pixels
-_JOB, _TROUBLE = "queued-job", "jobs-trouble"
+_JOB, _ERROR = "queued-job", "jobs-error"
 BADGES = {  # by state: label, icon, color
     "queued": ("waiting", "schedule", "gray"),
     "running": ("running", "play_arrow", "primary"),
@@ -47,15 +47,15 @@ def ask(
     label: str = "Compute it",
     key: str = "",
 ) -> Answered | None:
-    """Return the answer if it is kept or takes a moment; else draw the button that queues it, or
-    its job with what it has so far, and return None.
+    """Return the answer if it is kept or quick to compute. Otherwise draw the button that queues
+    it, or its job with the rows so far, and return None.
 
-    seconds: about how long it takes, asked if it is not kept. label, key: of the button.
+    seconds: estimated time. label, key: of the button.
     """
     takes = 0.0
     if queries.recall(at, question) is None:
         takes = seconds() if callable(seconds) else seconds
-    if takes <= PATIENCE:
+    if takes <= LONGEST_WAIT:
         return queries.answer(at, question)
     words = tuple(to_words(question))
     job = next((job for job in queue.jobs(store_path()) if job.words == words), None)
@@ -78,11 +78,11 @@ def offer(
     disabled: bool = False,
     after: Callable[[], None] = lambda: None,
 ) -> None:
-    """Draw the button that queues a command; after: what is called once it is queued. If the store
-    is only shown, say so instead.
+    """Draw the button that queues a command and then calls `after`; say so if the store is
+    read-only.
     """
     if is_read_only():
-        frame.tell_shown(frame.ELSEWHERE)
+        frame.draw_read_only(frame.ELSEWHERE)
         return
     icon = ":material/playlist_add:"
     act = partial(submit, words, after)
@@ -90,14 +90,12 @@ def offer(
 
 
 def submit(words: Sequence[str], after: Callable[[], None] = lambda: None) -> None:
-    """Queue a command in answer to a click, unless the same one waits or runs, and draw the whole
-    page, which follows it; after: what is called once it is queued.
-    """
+    """Queue a command unless the same one waits or runs, call `after`, and redraw the page."""
     try:
         same = [job for job in queue.unfinished(store_path()) if job.words == tuple(words)]
         st.session_state[_JOB] = (same[0] if same else queue.submit(store_path(), words)).id
     except PlatoscopeError as error:
-        st.session_state[_TROUBLE] = str(error)
+        st.session_state[_ERROR] = str(error)
         return
     after()
     address.redraw_page()
@@ -105,7 +103,7 @@ def submit(words: Sequence[str], after: Callable[[], None] = lambda: None) -> No
 
 def follow() -> Job | None:
     """Draw the job that was queued last in this tab and return it; None without one."""
-    say_trouble()
+    draw_error()
     number = st.session_state.get(_JOB)
     if number is None:
         return None
@@ -120,8 +118,8 @@ def forget() -> None:
 
 
 def watch(job: Job, question: StudyQuestion | None = None) -> None:
-    """Draw a job until it ends, then the whole page. question: of whose answer the rows so far are
-    drawn.
+    """Draw a job until it ends, with the rows of the question's answer so far; then redraw the
+    page.
     """
 
     @partial(address.fragment, run_every=None if job.is_finished else "1s")
@@ -130,7 +128,7 @@ def watch(job: Job, question: StudyQuestion | None = None) -> None:
             now = queue.job(store_path(), job.id)
             if now.is_finished != job.is_finished:
                 st.rerun(scope="app")
-            say_trouble()
+            draw_error()
             draw(now, queue.unfinished(store_path()))
             if question and now.progress and now.progress.rows:
                 rows = pd.DataFrame(now.progress.rows)
@@ -140,14 +138,14 @@ def watch(job: Job, question: StudyQuestion | None = None) -> None:
     redraw()
 
 
-def say_trouble() -> None:
-    """Say once why the last click did nothing."""
-    if trouble := st.session_state.pop(_TROUBLE, ""):
-        st.error(frame.plain(trouble), icon=":material/error:")
+def draw_error() -> None:
+    """Draw once the error of the last click."""
+    if error := st.session_state.pop(_ERROR, ""):
+        st.error(frame.plain(error), icon=":material/error:")
 
 
 def draw(job: Job, jobs: Sequence[Job]) -> None:
-    """Draw a job with its buttons, and its log if it is open. jobs: all that may hold it up."""
+    """Draw a job with its buttons, and its log if it is open. jobs: all that it may wait for."""
     opened = address.mark(LOG) == str(job.id)
     with st.container(border=True, gap="xsmall", key=f"job-{job.id}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -173,7 +171,7 @@ def draw(job: Job, jobs: Sequence[Job]) -> None:
 
 
 def progress_text(note: ProgressNote) -> str:
-    """Say how far a job is: `gpt2 over cave: 8 of 20, 12 s left`."""
+    """Return the progress as a text: `gpt2 over cave: 8 of 20, 12 s left`."""
     left = "" if note.seconds_left is None else f", {time_text(note.seconds_left)} left"
     return f"{note.what}: {note.done:,} of {note.total:,}{left}"
 
@@ -196,11 +194,11 @@ def _change(change: Callable[[Path, int], Job], number: int) -> None:
     try:
         change(store_path(), number)
     except PlatoscopeError as error:
-        st.session_state[_TROUBLE] = str(error)
+        st.session_state[_ERROR] = str(error)
 
 
 def _facts(job: Job, jobs: Sequence[Job]) -> str:
-    """Say which job it is, who queued it, where, when, and what it waits for."""
+    """Return number, owner, time, folder, and what the job waits for."""
     if job.ended_at:
         when = f"ended {clock(job.ended_at)}"
         if job.started_at:

@@ -1,4 +1,4 @@
-"""One section of a page: a question's figure with its export bar, what it says, and the methods."""
+"""A section of a page: the findings, figure and methods of a question."""
 
 from __future__ import annotations
 

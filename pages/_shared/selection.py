@@ -1,6 +1,5 @@
-"""The models that a person has chosen: marked on every plot, taken along by every link, and, if a
-page compares two models, those it starts from. What is known of them stands at the foot of the
-window.
+"""The selected models: marked on every plot, kept by every link, and the start of pages that
+compare two. A panel at the bottom of the window describes them.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ STYLE = """<style>
 [data-testid=stMainBlockContainer]:has(.st-key-chosen-models) {{ padding-bottom: 5rem; }}
 </style>"""
 IMAGES, CLOSED_FIRST = "images", ("stimulus", "brushed")  # a page, and keys of its address
-OPEN = "about"  # the chosen model of which more is shown
-MOST = 4  # models that have room by name; the last ones
+OPEN = "about"  # the model whose description is open
+MOST = 4  # models that the panel names, the latest
 KEY = "chosen"
 PAIRS = ("pair_x", "pair_y", "a", "b")  # controls of pages that compare two models
 HELP = """Selected models have a ring on every plot. Click a dot to choose its model, click it again
@@ -44,7 +43,7 @@ from the last two. Escape drops all."""
 
 
 def pick(dataset: str) -> None:
-    """Draw the control of the chosen models, next to the links that take them along."""
+    """Draw the control of the selected models."""
     titles = queries.models(queries.place(dataset)).set_index("model")["title"].to_dict()
     st.multiselect(
         "Selected models",
@@ -59,32 +58,30 @@ def pick(dataset: str) -> None:
 
 
 def chosen() -> tuple[str, ...]:
-    """Return the chosen models, the last one last."""
+    """Return the selected models, the latest last."""
     return tuple(st.session_state.get(KEY, ()))
 
 
 def choose(names: Sequence[str]) -> None:
-    """Choose these models and no others."""
+    """Select these models and no others."""
     st.session_state[KEY] = list(names)
     _follow()
 
 
 def toggle(name: str) -> None:
-    """Choose one more model, or drop it."""
+    """Select a model, or drop it."""
     left = [one for one in chosen() if one != name]
     choose(left if name in chosen() else [*left, name])
 
 
 def clear() -> None:
-    """Drop all chosen models."""
+    """Drop all selected models."""
     choose([])
 
 
 def by_click(chart: str) -> Callable[[], None]:
-    """Return what takes a click on a dot of a chart: one model is chosen too or dropped, a pair is
-    chosen in place of all others or dropped.
-
-    A chart forgets its own selection when it is drawn again.
+    """Return the callback of a click on a dot: a model is toggled, a pair replaces the selection
+    or clears it.
     """
 
     def take() -> None:
@@ -99,8 +96,8 @@ def by_click(chart: str) -> Callable[[], None]:
 
 
 def pair(x: pd.DataFrame, y: pd.DataFrame, best: tuple[str, str]) -> tuple[str, str]:
-    """Return the two models that a page compares at first, one of x and one of y: those that were
-    chosen last, the best where fewer were.
+    """Return the models that a page compares at first, one of x and one of y: the latest selected
+    ones, else the best.
     """
     latest = list(reversed(chosen()))
     second = next((name for name in latest if name in set(y["model"])), "")
@@ -111,16 +108,13 @@ def pair(x: pd.DataFrame, y: pd.DataFrame, best: tuple[str, str]) -> tuple[str, 
 
 
 def _follow() -> None:
-    """Let controls of pairs follow the choice, which concerns the whole page."""
+    """Let controls of pairs follow the selection, and redraw the page."""
     address.release(PAIRS)
     address.redraw_page()
 
 
 def picked_dots(chart: str, *, around: bool = False) -> list[list[Any]]:
-    """Return what the chosen dots of a chart stand for: the custom data of those that have any.
-
-    around: only those that were drawn around, not one that was clicked.
-    """
+    """Return the custom data of a chart's selected dots. around: of a lasso or box only."""
     try:
         picked = st.session_state[chart]["selection"]
         if around and not (picked.get("lasso") or picked.get("box")):
@@ -132,8 +126,8 @@ def picked_dots(chart: str, *, around: bool = False) -> list[list[Any]]:
 
 @fragment
 def show_chosen() -> None:
-    """Draw the chosen models, if any: each opens what is known of it; Escape drops all."""
-    st.html(STYLE.format(ink=INK[frame.mode()]))  # always, or it takes another style's place
+    """Draw the panel of selected models; each button opens a description."""
+    st.html(STYLE.format(ink=INK[frame.mode()]))  # always, or it would replace another style
     names = chosen()
     if not names:
         return
@@ -170,7 +164,6 @@ def show_chosen() -> None:
 
 
 def _describe(at: Place, models: pd.DataFrame, name: str) -> None:
-    """Say how a model is made, how aligned and how competent it is."""
     row = models.loc[[name]].to_dict("records")[0]
     pairs = queries.ask(at, ModelPairs(at.scope, comparison=COMPARISON))
     every = models.reset_index()

@@ -1,12 +1,9 @@
-"""The sidebar of every page: the product's name, links to all pages, and the dataset; and the
-button that shows what came into the store after a page was drawn.
-"""
+"""The sidebar of every page: dataset, links to all pages, and a button that shows new data."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 import streamlit as st
 from streamlit.navigation.page import Page
@@ -29,16 +26,16 @@ WORDMARK = """<style>
 .st-key-navigation { gap: 0.7rem; }  /* all pages and the dataset fit a window of 800 px */
 .wordmark { font: 600 1.35rem "Source Serif 4", "Source Serif", serif; }
 </style><div class="wordmark">Platoscope</div>"""
+NEWS = "New data: show it"
+State = tuple[int, str] | None
 IN_VIEW = """<style>
 .st-key-news { position: fixed; bottom: 1.5rem; right: 1.5rem; width: auto; z-index: 100; }
 </style>"""
 
 
 def draw(pages: Sequence[Page], *, over_store: bool) -> str | None:
-    """Draw the product's name, for a page over the store the choice of the dataset and of models,
-    and links to all pages; return the name of the dataset, None if there is none.
-
-    The dataset goes along with the links, and what was chosen of it.
+    """Draw the dataset and selected models of a page over the store, and links to all pages, which
+    keep this choice; return the dataset's name.
     """
     st.container(key="head").html(WORDMARK)
     dataset = _pick_dataset() if over_store else None
@@ -53,7 +50,7 @@ def draw(pages: Sequence[Page], *, over_store: bool) -> str | None:
 
 @st.fragment(run_every="5s")
 def _link_jobs(page: Page, *, query_params: Texts) -> None:
-    """Link to the data and jobs, and say how many run and wait."""
+    """Link to the page Data, with the number of running and waiting jobs."""
     jobs: list[Job] = []
     with suppress(PlatoscopeError):  # the page itself says what is wrong with the queue
         jobs = queue.unfinished(store_path())
@@ -65,7 +62,7 @@ def _link_jobs(page: Page, *, query_params: Texts) -> None:
 
 
 def _pick_dataset() -> str | None:
-    """Choose the dataset, show how far a build is, and say what was left out."""
+    """Draw the choice of the dataset, the progress of a build, and files left out."""
     cards, dataset = queries.store().datasets(), None
     if cards:
         names = [card.name for card in cards]
@@ -87,8 +84,8 @@ def _pick_dataset() -> str | None:
 
 @st.fragment(run_every="2s")
 def _follow_build(has_datasets: bool, building: bool) -> None:
-    """Show how far a build is; draw the page again if there is a first dataset, or if a build of an
-    empty store begins or ends.
+    """Draw the progress of a build; redraw the page once an empty store has a dataset, or if its
+    build begins or ends.
     """
     built = under_way(store_path())
     if not has_datasets and (queries.store().datasets() or (built is not None) != building):
@@ -98,50 +95,25 @@ def _follow_build(has_datasets: bool, building: bool) -> None:
         st.progress(done / total, f"Building the demo: {done} of {total} {what}")
 
 
-class News(NamedTuple):
-    """What a store holds: models embedded over a dataset (-1 if it is gone), datasets, and the
-    digest of all that is published over the dataset.
-    """
-
-    models: int
-    datasets: int
-    digest: str
-
-
 def offer_news(dataset: str) -> None:
-    """Offer what comes into the store after the page was drawn; it is shown at a click."""
+    """Offer a button that shows what came into the store after the page was drawn."""
     st.html(IN_VIEW)
     with st.container(key="news"):
-        _offer(dataset, _now(dataset))
+        _offer(dataset, _state_of(dataset))
 
 
 @st.fragment(run_every="5s")
-def _offer(dataset: str, shown: News) -> None:
-    now = _now(dataset)
-    if now.models < 0:
+def _offer(dataset: str, shown: State) -> None:
+    now = _state_of(dataset)
+    if now is None:
         st.rerun(scope="app")
-    offer = what_came(now, shown)
-    if offer and st.button(offer, icon=":material/refresh:", type="primary"):
+    if now != shown and st.button(NEWS, icon=":material/refresh:", type="primary"):
         st.rerun(scope="app")
 
 
-def _now(dataset: str) -> News:
-    datasets = len(queries.store().datasets())
+def _state_of(dataset: str) -> State:
+    """Return the number of datasets, and the digest of this one; None if it is gone."""
     try:
-        at = queries.place(dataset)
+        return len(queries.store().datasets()), queries.place(dataset).digest
     except UnknownNameError:
-        return News(-1, datasets, "")
-    return News(queries.count_models(at), datasets, at.digest)
-
-
-def what_came(now: News, shown: News) -> str:
-    """Return what a button says that shows what is new; "" if nothing is."""
-    if now == shown:
-        return ""
-    for count, before, one in (
-        (now.models, shown.models, "model"),
-        (now.datasets, shown.datasets, "dataset"),
-    ):
-        if count != before:
-            return f"{counted(count, one, f'{one}s')} now: show {'it' if count == 1 else 'them'}"
-    return "New results: show them"
+        return None

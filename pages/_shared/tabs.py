@@ -10,7 +10,7 @@ from pages._shared.queries import Place
 
 
 class Tab(NamedTuple):
-    """offered: whether this store has what the tab is about."""
+    """offered: whether this store has the data of the tab."""
 
     title: str
     show: Callable[[Place], None]
@@ -18,10 +18,9 @@ class Tab(NamedTuple):
 
 
 def tabbed(tabs: Mapping[str, Tab], views: Mapping[str, str] = {}) -> Callable[[Place], None]:
-    """Return what draws the tabs that a store has, and the one that is chosen.
+    """Return a function that draws the offered tabs and the open one, at first the first.
 
-    tabs: by what the address calls them; the first that is offered is open at first. views: by what
-    an old link says under `view`, the tab that took over.
+    tabs: by name in the address. views: the tab that replaces a `view` of old links.
     """
 
     def show(at: Place) -> None:

@@ -117,22 +117,6 @@ def add_features(page: Page, file: Path) -> None:
     form.wait_for(state="detached")
 
 
-def type_command(page: Page, store: Path, command: str) -> None:
-    """Queue a command that is typed on the page Jobs."""
-    before = len(queue.jobs(store))
-    form = page.get_by_test_id("stExpander").filter(has_text="Queue a command")
-    if not form.get_by_role("textbox").is_visible():
-        form.locator("summary").click()
-    for patience in (90_000, PATIENCE):  # what is typed while the page is drawn again may be lost
-        form.get_by_role("textbox").fill(command)
-        form.get_by_role("button", name="Queue").click()
-        with suppress(TimeoutError):
-            page.get_by_text("Queued as job").first.wait_for(timeout=patience)
-        if len(queue.jobs(store)) > before:  # the page says so for a moment
-            return
-    raise AssertionError(f"{command} was not queued")
-
-
 @contextmanager
 def held(store: Path, number: int) -> Iterator[None]:
     """Let a job rest in the midst of its work for as long as this lasts."""
@@ -170,7 +154,7 @@ def tell(
             add_model(page, reading)
             page.goto(f"{address}/jobs")
             click_on_card(page, 3, "Cancel", "canceled")
-            type_command(page, store, f"platoscope embed --dataset photos --model hf:{late}")
+            queue.submit(store, ["embed", "--dataset", "photos", "--model", f"hf:{late}"])
         assert queue.job(store, 2).state == "running"
 
     with serve(store, log=folder / "second.log") as address:
@@ -186,7 +170,7 @@ def tell(
         add_features(page, features)
         page.goto(f"{address}/jobs")
         state(page, 5, "done").wait_for()
-        type_command(page, store, "platoscope align --dataset photos --k 3 --null 19")
+        queue.submit(store, ["align", "--dataset", "photos", "--k", "3", "--null", "19"])
         state(page, 6, "done").wait_for()
         page.goto(f"{address}/library?dataset=photos&view=results")
         page.get_by_text("align").first.wait_for()

@@ -72,7 +72,7 @@ def test_jobs_move_fail_and_are_retried_before_everybodys_eyes(browser, tmp_path
         at_work.close()  # it has died: the server starts another
         badge(page, 2, "done").wait_for()
         page.locator(".st-key-job-1").get_by_text("there is no file").first.wait_for()
-        elsewhere.get_by_role("button", name="4 models now: show them").wait_for()
+        elsewhere.get_by_role("button", name="New data: show it").wait_for()
         assert "view=table" in elsewhere.url
         np.save(late, np.load(there))
         click_until(page.get_by_role("button", name="Retry"), badge(page, 1, "done"))
@@ -99,7 +99,7 @@ def test_a_page_that_waits_for_models_fills_and_one_that_shows_some_offers_more(
         build(store, dataset, vision=VISION[1:3], language=LANGUAGE[2:3], reality=False)
         chart(page, "trend")  # nobody has clicked
         build(store, dataset, vision=(), language=LANGUAGE[4:5], reality=False)
-        more = page.get_by_role("button", name="4 models now: show them")
+        more = page.get_by_role("button", name="New data: show it")
         more.wait_for()
         assert "LLaMA" not in page.evaluate(CARDS)
         more.click()

@@ -39,7 +39,7 @@ SHIPPED = ("answer-", "competence-", "head-", "stitches-")  # beginnings of name
 def visit(store: Path) -> None:
     """Open each page over a store, and wait for whatever it shows; raises if one is in error."""
     os.environ["PLATOSCOPE_STORE"] = str(store)
-    runner.PATIENCE = 60.0  # seconds; what takes longer is left to a job, as for a visitor
+    runner.LONGEST_WAIT = 60.0  # seconds; what takes longer is left to a job, as for a visitor
     manifest_scanner.scan_component_manifests = list  # type: ignore[assignment]
     for page in VIEWS:
         app = AppTest.from_file(str(ROOT / "pages" / "frame.py"), default_timeout=7200)

@@ -46,7 +46,7 @@ def _quick(monkeypatch) -> None:
     """
     lay_out, permuted = color.lay_out, color.permuted
     rank_agreement, count = color.rank_agreement, color_sources.count_colors
-    monkeypatch.setattr(runner, "PATIENCE", 0.0)
+    monkeypatch.setattr(runner, "LONGEST_WAIT", 0.0)
     monkeypatch.setitem(LAYOUTS, "umap", LAYOUTS["mds"])
     monkeypatch.setattr(
         "core.questions.stimuli.question.neighbor_plane", lambda joint, *, seed: joint[:, :2] + seed

@@ -54,7 +54,7 @@ def test_before_any_training_it_is_offered_and_the_kernels_are_drawn(opened, sto
 
 
 def test_what_was_trained_is_drawn_with_its_command(opened, store, monkeypatch):
-    monkeypatch.setattr(runner, "PATIENCE", float("inf"))
+    monkeypatch.setattr(runner, "LONGEST_WAIT", float("inf"))
     link = {"x": "vit-mae-m:2", "y": "gpt-2-m:1", "ref": "vit-clip-m:2"}
     app = opened(store, PAGE, **link, width="8", k="3", seeds="1")
     assert not app.exception

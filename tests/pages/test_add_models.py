@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import shutil
-from concurrent.futures import Future
 from pathlib import Path
 
 import numpy as np
@@ -41,9 +40,7 @@ def alone(monkeypatch) -> None:
         return Download(0 if "@" in spec else 4_400_000)
 
     monkeypatch.setattr(queue, "ensure_worker", lambda _: None)
-    names: Future[list[str]] = Future()
-    names.set_result(TIMM)
-    monkeypatch.setattr(add_models, "_timm_names", lambda: names)
+    monkeypatch.setattr(add_models, "_timm_names", lambda: TIMM)
     monkeypatch.setattr(add_models, "weights_of", download)
     monkeypatch.setattr(add_models, "_model_shape", lambda _: (1_100_000, (64, 128)))
 
@@ -107,12 +104,8 @@ def test_a_model_that_cannot_be_had_is_said_and_not_queued(opened, store):
     assert app.multiselect(key="embed_hub").value == ["meta/gated"]
 
 
-def test_models_of_the_cave_come_without_a_download(opened, store):
-    app = form(opened, store, models_from="cave", embed_cave="vit-clip-xs")
-    ((spec, row),) = table(app).items()
-    assert row["download"] == "none"
-    assert spec.endswith("/vit-clip-xs")
-    assert "Embedded already" not in said(app)
+def test_a_name_is_checked(opened, store):
+    app = form(opened, store, embed_timm=TIMM[0])
     app.text_input(key="embed_name").set_value("no/name").run()
     assert "'no/name' cannot name a file of the store" in said(app)
     assert app.button(key="queue").disabled

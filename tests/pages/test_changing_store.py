@@ -82,7 +82,7 @@ CLICKS: dict[str, tuple[str, dict[str, str], Callable[[AppTest], AppTest]]] = {
         lambda app: app.button(key="delete-dataset").click().run(),
     ),
     "results": ("data/results", {}, lambda app: app.run()),
-    "form": ("data/models", {"add": "models", "models_from": "cave"}, lambda app: app.run()),
+    "form": ("data/models", {"add": "models", "models_from": "hub"}, lambda app: app.run()),
 }
 QUICK = {
     "open model": ("a model is deleted", "the dataset is deleted"),

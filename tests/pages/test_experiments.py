@@ -23,7 +23,7 @@ def test_units_of_two_models_are_mined_by_a_job_and_shown_with_what_excites_them
     (job,) = queue.jobs(store)
     assert job.words[:2] == ("neurons", "pairs")
     assert said(app).count("This takes about") == 1  # the job is watched
-    monkeypatch.setattr(runner, "PATIENCE", math.inf)
+    monkeypatch.setattr(runner, "LONGEST_WAIT", math.inf)
     app = opened(store, "models/compare")
     assert "neurons-pairs" in charts(app)
     first, second = (tiles(app, f"excited-{side}") for side in "xy")

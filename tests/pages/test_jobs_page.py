@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from core.jobs import queue
 from core.jobs.queue import Outcome, log_file, note_file
-from pages._parts.jobs import adding
-from pages._shared.sidebar import News, what_came
 from tests.pages.seen import said
 
 MODELS = ("timm:one", "timm:two", "timm:three", "timm:four")
@@ -76,7 +73,7 @@ def test_every_job_is_drawn_with_what_it_does_and_how_far_it_is(opened, busy):
     assert "no *model*; name another" in said(app)
     assert "began" in app.main.caption[0].value.replace("\\", "")
     assert app.main.caption[1].value.replace("\\", "").endswith(" · waits for #3")
-    assert labels(app)[1:] == ["Log", "Cancel", "Log", "Cancel", "Log", "Retry", "Log"]
+    assert labels(app) == ["Log", "Cancel", "Log", "Cancel", "Log", "Retry", "Log"]
     assert line(app) == "Data: 1 running, 1 waiting"
 
 
@@ -114,39 +111,3 @@ def test_a_log_opens_by_a_click_and_by_its_link(opened, busy):
     app.button(key="log-3").click().run()
     assert "log" not in app.query_params
     assert len(app.main.get("code")) == 4
-
-
-def test_a_typed_command_is_queued_as_the_command_line_does_it(opened, store, monkeypatch):
-    asked = []
-
-    def run(words: list[str], **_: object) -> subprocess.CompletedProcess[str]:
-        asked.append(words[words.index("add") + 1 :])
-        return subprocess.CompletedProcess(words, 0, "7\n", "")
-
-    monkeypatch.setattr(adding.subprocess, "run", run)
-    app = opened(store, "data/jobs")
-    app.text_input(key="add-command").set_value(
-        f"platoscope models map --dataset cave --store {store} --k 5"
-    )
-    queue_button(app).click().run()
-    words = ["models", "map", "--dataset", "cave", "--k", "5"]
-    assert asked == [["--store", str(store), *words]]
-    assert [toast.value for toast in app.toast] == ["Queued as job 7."]
-
-
-def queue_button(app):
-    return next(button for button in app.main.button if button.label == "Queue")
-
-
-@pytest.mark.parametrize(
-    ("now", "label"),
-    [
-        (News(7, 1, "b"), "7 models now: show them"),
-        (News(1, 1, "b"), "1 model now: show it"),
-        (News(6, 2, "a"), "2 datasets now: show them"),
-        (News(6, 1, "b"), "New results: show them"),
-        (News(6, 1, "a"), ""),
-    ],
-)
-def test_a_page_offers_what_has_come_in(now, label):
-    assert what_came(now, News(6, 1, "a")) == label

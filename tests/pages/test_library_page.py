@@ -47,7 +47,7 @@ def rename(app, before: str, title: str) -> None:
     next(one for one in app.button if one.label == "Rename").click().run()
 
 
-def test_models_are_listed_searched_and_filtered(opened, demo):
+def test_models_are_listed_and_searched(opened, demo):
     app = opened(demo, "data/models")
     table = app.dataframe[0].value
     assert len(table) == 13
@@ -63,25 +63,22 @@ def test_models_are_listed_searched_and_filtered(opened, demo):
         "cpu",
     ]
     assert row["time"] == 0.1
-    app.text_input(key="search").set_value("vit s").run()
-    app.multiselect(key="objective").set_value(["MAE", "CLIP"]).run()
-    assert rows(app) == ["ViT S · CLIP", "ViT S · MAE"]
-    assert "2 of 13 models" in texts(app)
+    app.text_input(key="search").set_value("mae vit s").run()
+    assert rows(app) == ["ViT S · MAE"]
+    assert "1 of 13 models" in texts(app)
     app.text_input(key="search").set_value("no such model").run()
     assert "None of 13 models passes" in texts(app)
     assert not app.exception
 
 
-def test_an_open_model_shows_its_card_layers_neighbors_competence_recipe_and_command(opened, demo):
+def test_an_open_model_shows_its_card_layers_competence_recipe_and_command(opened, demo):
     app = opened(demo, "data/models", model="gpt-2-m")
     assert not app.exception
     assert headings(app) == ["GPT-2 M"]
     assert all(part in texts(app) for part in ("**Family** GPT-2", "**Parameters** 1.1M", "cpu"))
-    layers, near, competence = (one.value for one in app.dataframe)
+    layers, competence = (one.value for one in app.dataframe)
     assert layers["layer"].tolist() == ["embedding", "block 1", "block 2", "block 3"]
     assert layers["dims"].tolist() == [9] * 4
-    assert len(near) == 5
-    assert near["alignment"].is_monotonic_decreasing
     assert competence["value"].between(0, 1).all()
     codes = [code.value for code in app.code]
     embed = "platoscope embed --dataset cave --model hf:gpt-2-m --caption-level 20 --store"
@@ -148,5 +145,4 @@ def test_results_are_listed_and_stale_ones_deleted(opened, store):
     app.button(key="confirm-deletion").click().run()
     assert not app.exception
     assert set(rows(app, "state")) == {"fresh"}
-    app.text_input(key="search").set_value("gpt-2-m").run()
-    assert rows(app, "result") == ["List of neighbors: gpt-2-m"]
+    assert "List of neighbors: gpt-2-m" in rows(app, "result")

@@ -23,7 +23,7 @@ def store(tmp_path_factory) -> Path:
 @each_page
 def test_every_page_opens_over_a_store_with_a_fourth_modality(opened, store, monkeypatch, page):
     register(monkeypatch)
-    monkeypatch.setattr("pages._shared.runner.PATIENCE", 10.0)
+    monkeypatch.setattr("pages._shared.runner.LONGEST_WAIT", 10.0)
     app = opened(store, page.name)
     assert_calm(app)
     assert not said(app) or page.name in SPEAKS

@@ -51,7 +51,7 @@ def assert_calm(app: AppTest) -> None:
 
 @pytest.mark.parametrize("page", VIEWS, ids=lambda page: page.name)
 def test_every_page_draws_the_demo(opened, demo, monkeypatch, page: Page):
-    monkeypatch.setattr(runner, "PATIENCE", 10.0)
+    monkeypatch.setattr(runner, "LONGEST_WAIT", 10.0)
     # what is foreseen is measured: else it depends on the machine whether a page offers or draws
     monkeypatch.setattr("pages._parts.transfer.probes.seconds_for", lambda *_: 60.0)
     monkeypatch.setattr("pages._parts.models.units.foresee", lambda *_: 0.0)

@@ -32,7 +32,7 @@ def test_it_offers_to_train_maps_and_swaps_probes_at_once(opened, store, monkeyp
     assert not app.exception
     assert app.button(key="queue-prefix-bits").label == "Train the maps"
     assert app.code[0].value.startswith("platoscope prefix bits")
-    monkeypatch.setattr(runner, "PATIENCE", float("inf"))
+    monkeypatch.setattr(runner, "LONGEST_WAIT", float("inf"))
     app = opened(store, "transfer/probes", **SWAPPED)
     assert not app.exception
     assert not said(app)

@@ -20,9 +20,7 @@ TEXT = (ROOT / "pyproject.toml").read_text()
 PROJECT = tomllib.loads(TEXT)["project"]
 DECLARED = {
     "app": [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]],
-    "extras": [
-        one for name in ("cluster", "translation") for one in PROJECT["optional-dependencies"][name]
-    ],
+    "extras": PROJECT["optional-dependencies"]["cluster"],
 }
 COMING = re.findall(r"^    # (.*?) come with", TEXT, re.MULTILINE | re.DOTALL)
 NAMED = {

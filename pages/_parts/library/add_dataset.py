@@ -1,5 +1,5 @@
-"""Adding a dataset: a folder on the server, an upload, or a data set of the hub becomes one
-`platoscope dataset add`, which is previewed, shown and queued.
+"""The form that adds a dataset: a preview and `platoscope dataset add` for an upload, a folder on
+the server, a data set of the hub, or ids.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def offer_added(job: Job) -> None:
 
 
 def draw() -> None:
-    """Draw the form: from where, a preview, the command and its button."""
+    """Draw the form: source, preview, command and button."""
     source = controls.pick_segment("From", SOURCES, "from", start="upload", hidden=True)
     if source == "upload":
         addition = _pick_upload()
@@ -99,7 +99,6 @@ def _pick_upload() -> Addition:
 
 
 def _pick_folder() -> Addition:
-    """Choose a folder that the server can read."""
     folder = uploads.pick_path(OPTIONS["folder"], example="/data/photos")
     if not folder:
         st.caption(NEEDED)
@@ -109,9 +108,7 @@ def _pick_folder() -> Addition:
 
 
 def _with_table(folder: str) -> Addition:
-    """Choose the caption table of a folder that holds several and its columns, and whether it is
-    all that is read; or images alone if the folder holds none.
-    """
+    """Draw the choice of a folder's caption table and its columns; images alone without one."""
     tables = [str(path.relative_to(folder)) for path in list_tables(Path(folder))]
     if not tables:
         return Addition(folder=folder, images_only=pick_option(OPTIONS["images_only"]))
@@ -129,7 +126,7 @@ def _with_table(folder: str) -> Addition:
 
 
 def _pick_hub() -> Addition:
-    """Choose a data set of the hub; raises InputError for what can be none."""
+    """Draw the choice of a data set of the hub; raise InputError for an invalid id."""
     hub = pick_option(OPTIONS["hub"], Look(start="", example="wit_1024, or owner/name"))
     if hub:
         check_id(hub)
@@ -145,7 +142,7 @@ def _pick_hub() -> Addition:
 
 
 def _finish(addition: Addition, preview: Preview | None) -> None:
-    """Draw what is asked of any source, the command, and the button that queues it."""
+    """Draw name and title, the command, and the button that queues it."""
     own = safe_name((addition.folder or addition.hub or Path(addition.ids).stem).rstrip("/"))
     left, right = st.columns(2)
     with left:
@@ -180,7 +177,7 @@ def _finish(addition: Addition, preview: Preview | None) -> None:
 
 
 def _obstacle(addition: Addition, preview: Preview | None) -> str:
-    """Say what the command would refuse; "" for nothing."""
+    """Return why the command would be refused; "" if it would not."""
     try:
         check_addition(addition)
         if addition.title:
@@ -200,8 +197,8 @@ def _obstacle(addition: Addition, preview: Preview | None) -> str:
 
 
 def show_preview(addition: Addition) -> Preview | None:
-    """Draw the first stimuli of a folder or of a file of ids, and all its problems; None for a data
-    set of the hub. Raise InputError if it cannot be read.
+    """Draw the first stimuli of a source and all its problems; None for the hub. Raise InputError
+    if it cannot be read.
     """
     if addition.hub:
         return None
@@ -224,16 +221,10 @@ def show_preview(addition: Addition) -> Preview | None:
 
 
 def _look(source: Addition) -> Seen:
-    """Look at a source once; what it holds may change until someone looks again."""
-    bar = st.empty()
-
-    def report(done: int, total: int, what: str) -> None:
-        bar.progress(done / total, f"{what}: {done:,} of {total:,}")
-
-    with st.spinner("Looking at the stimuli"):
+    """Read the preview of a source; it is kept until someone looks again."""
+    with st.spinner("Looking at the stimuli"), queries.bar() as report:
         folder, choices = choices_of(source)
         preview = preview_folder(folder, report=report, **choices)
-        bar.empty()
     return preview, [_tile(index, sample) for index, sample in enumerate(preview.samples)]
 
 
@@ -247,7 +238,7 @@ def _tile(index: int, sample: Sample) -> gallery.Tile:
 
 
 def _extent(preview: Preview) -> str:
-    """Say how much was looked at and how closely, and what it has."""
+    """Return the number of rows and images that were read, with levels and factors."""
     rows = counted(preview.rows, "row", "rows")
     images = counted(preview.images, "image", "images") if preview.images else ""
     levels = f" Caption levels: {', '.join(preview.levels)}." if len(preview.levels) > 1 else ""
@@ -263,7 +254,6 @@ def _extent(preview: Preview) -> str:
 
 
 def _draw_problems(preview: Preview) -> None:
-    """Draw every problem with its row."""
     left, right = st.columns([3, 1], vertical_alignment="center")
     count = counted(len(preview.problems), "problem", "problems")
     left.markdown(f"**{count}**, by row; the first row after a header is 1")

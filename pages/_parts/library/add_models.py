@@ -1,12 +1,10 @@
-"""Adding models: those of timm, of the hub, of the Cave or of a folder become one `platoscope
-embed`, features made elsewhere one `platoscope import`; what they take is said before they are
-queued.
+"""The form that adds models: `platoscope embed` for models of timm, the hub or a folder,
+`platoscope import` for features made elsewhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +13,6 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.cave.demo import shipped_specs
 from core.competence.scores import published_models
 from core.embedding.features import check_ready
 from core.embedding.history import room_for
@@ -45,7 +42,6 @@ from pages._shared.queries import Place
 SOURCES = {
     "timm": "timm",
     "hub": "Hugging Face",
-    "cave": "The Cave",
     "folder": "Folder on the server",
     "features": "Feature files",
 }
@@ -82,7 +78,7 @@ KNOWN = ("title", "level", *changes.FACTS)
 WAY = "import_way"  # the control of WAYS
 FEATURES = "features"  # what the address calls the file that was uploaded
 FORM = (  # the controls that start again once models are queued
-    *("embed_timm", "embed_hub", "embed_cave", "embed_folder", WAY),
+    *("embed_timm", "embed_hub", "embed_folder", WAY),
     *(one.name for one in (*EMBED.values(), *IMPORT.values())),
 )
 MOST = 20  # models of one job
@@ -95,7 +91,7 @@ with a row and a `file` for each, with these files, or all in a zip."""
 
 
 def draw() -> None:
-    """Draw the form: from where, which models, what they take, the command and its button."""
+    """Draw the form: source, models, sizes, command and button."""
     if not queries.store().datasets():
         raise frame.NeededError("Models are embedded over a dataset: add a dataset first.")
     at = queries.place(st.session_state["dataset"])
@@ -110,8 +106,6 @@ def draw() -> None:
         specs = _pick_timm()
     elif source == "hub":
         specs = _pick_hub()
-    elif source == "cave":
-        specs = _pick_cave(at.dataset)
     else:
         folder = uploads.pick_path(FOLDER, example="/models/mine")
         specs = (spec_of_folder(Path(folder)),) if folder else ()
@@ -128,44 +122,29 @@ def draw() -> None:
     _finish("Embed", to_words(request), obstacles)
 
 
-@st.cache_resource(show_spinner=False)
-def _timm_names() -> Future[list[str]]:
-    """Begin to read timm's list, which takes seconds; the page is drawn meanwhile."""
+@st.cache_resource(show_spinner="Reading timm’s list of models")
+def _timm_names() -> list[str]:
+    """Return the models with weights; the first call takes seconds."""
+    import timm
 
-    def read() -> list[str]:
-        import timm  # seconds that a page without it must not pay
-
-        return [str(name) for name in timm.list_pretrained()]
-
-    return ThreadPoolExecutor(max_workers=1).submit(read)
-
-
-@st.fragment(run_every="0.5s")
-def _await_timm() -> None:
-    if _timm_names().done():
-        st.rerun(scope="app")
-    st.caption("Reading timm's list of models …")
+    return [str(name) for name in timm.list_pretrained()]
 
 
 def _pick_timm() -> tuple[str, ...]:
-    """Choose among the models of which timm knows published weights."""
-    if not _timm_names().done():
-        _await_timm()
-        return ()
-    names = _timm_names().result()
+    names = _timm_names()
     chosen = st.multiselect(
         EMBED["model"].label,
         names,
         placeholder=f"type to search {len(names):,} models",
         max_selections=MOST,
-        select_all=False,  # it would stand first, where Enter takes it
+        select_all=False,  # it would be first, and Enter would take it
         **_bind("embed_timm", names, kind="timm model"),
     )
     return tuple(f"timm:{name}" for name in chosen)
 
 
 def _pick_hub() -> tuple[str, ...]:
-    """Choose among the language models of which figures are published, or type any id."""
+    """Draw a list of language models with published competence, or of any typed id."""
     models = published_models()["model"]
     bound = _bind("embed_hub")
     chosen: list[str] = st.session_state["embed_hub"]
@@ -184,40 +163,21 @@ def _pick_hub() -> tuple[str, ...]:
 
 
 def _bind(key: str, among: Collection[str] | None = None, *, kind: str = "") -> dict[str, str]:
-    """Bind a control of models to the address, of which the first few count."""
+    """Bind a list of models to the address, with at most MOST."""
     bound = bind(key, [], among, kind=kind)
     st.session_state[key] = st.session_state[key][:MOST]
     return bound
 
 
 def _id_of(text: str) -> str:
-    """Return the id in what was typed: itself, with `hf:`, or the address of its page."""
+    """Return the id in a typed id, `hf:` spec or address of its page."""
     for start in ("https://", "huggingface.co/", "hf:"):
         text = text.strip().removeprefix(start)
     return text.strip("/")
 
 
-def _pick_cave(dataset: str) -> tuple[str, ...]:
-    """Choose among the models trained in the Cave that are not embedded over this dataset."""
-    held = {entry.card.name for entry in queries.store().models(dataset)}
-    specs = {name: spec for name, spec in shipped_specs().items() if name not in held}
-    if not specs:
-        st.info("All models of the Cave are embedded over this dataset.", icon=":material/check:")
-        return ()
-    chosen = st.multiselect(
-        EMBED["model"].label,
-        list(specs),
-        placeholder=f"{len(specs)} models trained in the Cave",
-        max_selections=MOST,
-        **_bind("embed_cave", specs, kind="model of the Cave"),
-    )
-    return tuple(specs[name] for name in chosen)
-
-
 def _pick_options(at: Place, request: EmbedRequest) -> EmbedRequest:
-    """Choose what the command leaves open; captions and how they are read concern language
-    models.
-    """
+    """Draw the options of the command; captions, pooling and prompt for language models only."""
     is_language = any(spec.startswith("hf:") for spec in request.model)
     left, middle, right = st.columns(3)
     if is_language:
@@ -240,9 +200,7 @@ def _pick_options(at: Place, request: EmbedRequest) -> EmbedRequest:
 
 
 def _show_costs(at: Place, request: EmbedRequest) -> list[str]:
-    """Draw what each model takes before it is embedded, a row per model, and return why some cannot
-    be had.
-    """
+    """Draw size and download of each model; return why some cannot be embedded."""
     downloads: dict[str, Download] = {}
     refused: list[str] = []
     for spec in request.model:
@@ -320,8 +278,8 @@ def _draw_import(at: Place) -> None:
 
 
 def _keep(files: uploads.Files, needed: list[str]) -> Path:
-    """Keep a file of features, or several, and return the one that is imported: the table of
-    models, else the only file of features.
+    """Keep uploaded files and return the one to import: the table of models, or the only file of
+    features.
     """
     if len(files) == 1 and not files[0][0].lower().endswith(".zip"):
         return keep_file(store_path(), files[0][0], bytes(files[0][1]), needed=needed)
@@ -337,11 +295,11 @@ def _keep(files: uploads.Files, needed: list[str]) -> Path:
 
 
 def _look(request: ImportRequest, store: Store, card: DatasetCard) -> str:
-    """Return what is in a file; raises FeatureError if it cannot be imported over a dataset."""
+    """Return the shape of a file as a text; raise FeatureError if it cannot be imported."""
     path = Path(request.file)
     try:
         rows, widths, notes = _shape(request, tuple(store.stimuli(card.name)["stimulus"]))
-    except FeatureError as error:  # where the store keeps the file is of no use here
+    except FeatureError as error:  # without the path in the store
         raise FeatureError(str(error).replace(str(path), path.name)) from error
     dims = ", ".join(map(str, dict.fromkeys(widths)))
     return f"{len(widths)} × {rows:,} × {dims}: layers, stimuli, dims. {' '.join(notes)}"
@@ -351,10 +309,8 @@ def _look(request: ImportRequest, store: Store, card: DatasetCard) -> str:
 def _shape(
     request: ImportRequest, stimuli: tuple[str, ...]
 ) -> tuple[int, tuple[int, ...], tuple[str, ...]]:
-    """Return the rows of a file, the widths of its layers, and how it was read; its path names its
-    content.
-
-    Raises FeatureError for a file that cannot be read, and for values that are not finite.
+    """Return the rows of a file, the widths of its layers, and notes on how it was read; raise
+    FeatureError for unreadable or non-finite values. The path identifies the content.
     """
     content = read_content(request, stimuli)
     layers = content.layers
@@ -365,7 +321,7 @@ def _shape(
 
 
 def _draw_table(at: Place, path: Path) -> None:
-    """Say what is in the file of each row of a table of models, or what is wrong with it."""
+    """Draw the shape of each file of a table of models, or its error."""
     modality = pick_option(IMPORT["modality"], Look(start=VISION.name))
     request = ImportRequest(str(path), at.dataset, modality=modality)
     zoo = read_zoo(request)
@@ -384,7 +340,7 @@ def _draw_table(at: Place, path: Path) -> None:
 
 
 def _name_obstacle(at: Place, name: str) -> list[str]:
-    """Say why a name cannot be that of a new model; nothing if it can."""
+    """Return why a name cannot be used for a new model, if so."""
     try:
         embedding_file(store_path(), at.dataset, name)
     except PlatoscopeError as error:
@@ -395,7 +351,7 @@ def _name_obstacle(at: Place, name: str) -> list[str]:
 
 
 def _finish(label: str, words: list[str], obstacles: list[str]) -> None:
-    """Draw the command, what is in its way, and the button that queues it."""
+    """Draw the command, what prevents it, and the button that queues it."""
     st.code(frame.command(*words), language="bash", wrap_lines=True)
     for obstacle in obstacles:
         st.warning(frame.plain(obstacle), icon=":material/error:")

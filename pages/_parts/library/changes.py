@@ -1,4 +1,4 @@
-"""Renaming, describing and deleting from the Library: each shows the command that does the same."""
+"""Renaming, describing and deleting on the page Data, each with its command."""
 
 from __future__ import annotations
 
@@ -26,16 +26,14 @@ from core.store.listing import LONGEST, tidy
 from pages._shared import frame
 
 OPEN = "model"  # the control that says which model is open
-_NEWS, _TROUBLE, _EDITS = "library-news", "library-trouble", "library-edits"
+_NEWS, _ERROR, _EDITS = "library-news", "library-error", "library-edits"
 OPTIONS = {one.name: one for one in options_of(Facts)}
 FACTS = tuple(OPTIONS)
 
 
 @dataclass(frozen=True)
 class Held:
-    """A dataset of the store, or a model of it, with the title that is shown; model: "" for the
-    dataset itself.
-    """
+    """A dataset, or a model of it, with its title. model: "" for the dataset itself."""
 
     title: str
     dataset: str
@@ -43,7 +41,7 @@ class Held:
 
     @property
     def kind(self) -> str:
-        """Return what the commands call it."""
+        """Return its word in commands."""
         return "model" if self.model else "dataset"
 
     def command(self, verb: str, *more: str) -> str:
@@ -52,16 +50,16 @@ class Held:
         return frame.command(self.kind, verb, *(words if self.model else [self.dataset, *more]))
 
 
-def say_what_came() -> None:
-    """Say once what the last change did, or why it did nothing."""
+def draw_outcome() -> None:
+    """Draw once what the last change did, or its error."""
     if news := st.session_state.pop(_NEWS, ""):
         st.toast(frame.plain(news), icon=":material/check:")
-    if trouble := st.session_state.pop(_TROUBLE, ""):
-        st.error(frame.plain(trouble), icon=":material/error:")
+    if error := st.session_state.pop(_ERROR, ""):
+        st.error(frame.plain(error), icon=":material/error:")
 
 
 def offer(what: Held) -> None:
-    """Draw the buttons that rename and delete something; none if the store is only shown."""
+    """Draw the buttons that change a dataset or model; none if the store is read-only."""
     if is_read_only():
         return
     _offer_title(what)
@@ -168,7 +166,7 @@ def offer_results(dataset: str, names: Sequence[str], size: int) -> None:
         return f"Deleted {counted(len(names), 'result', 'results')}, {size_text(freed)}."
 
     def confirm() -> None:
-        st.markdown("What they rest on has changed since then, so no page shows them.")
+        st.markdown("Their models or their computation have changed, so no page shows them.")
         _offer_end("Delete these results", delete)
 
     label = f"Delete {counted(len(names), 'stale result', 'stale results')}, {size_text(size)}"
@@ -177,7 +175,7 @@ def offer_results(dataset: str, names: Sequence[str], size: int) -> None:
 
 
 def _offer_end(label: str, delete: Callable[[], str]) -> None:
-    """Draw the button that deletes, and one that does not."""
+    """Draw the buttons that delete and cancel."""
     with st.container(horizontal=True):
         key = "confirm-deletion"
         deleted = st.button(label, type="primary", key=key, on_click=_try, args=(delete,))
@@ -191,8 +189,8 @@ def close_model() -> None:
 
 
 def _try(change: Callable[[], str]) -> None:
-    """Change the store in answer to a click, and remember what to say of it."""
+    """Change the store after a click, and keep the sentence or error for the next redraw."""
     try:
         st.session_state[_NEWS] = change()
     except PlatoscopeError as error:
-        st.session_state[_TROUBLE] = str(error)
+        st.session_state[_ERROR] = str(error)

@@ -1,4 +1,4 @@
-"""What the store holds: models, of which each row opens, datasets, results, and files left out."""
+"""The contents of the store: models, datasets, results, and files left out."""
 
 from __future__ import annotations
 
@@ -13,14 +13,11 @@ import streamlit as st
 from core.competence.records import MEASURED
 from core.embedding.history import command_of, file_of
 from core.encoders.requests import ImportRequest
-from core.figures.numbers import count_text, time_text
+from core.figures.numbers import count_text, counted, time_text
 from core.machine.memory import size_text
-from core.questions.alignment.question import Alignment
 from core.questions.competence.question import CompetenceScores
 from core.questions.finding import sentences
 from core.questions.kept import STALE, list_results
-from core.questions.models.pairs import ModelPairs
-from core.questions.models.standings import nearest_to
 from core.questions.reliability import Reliability
 from core.store import ModelEntry, Store
 from core.store.editing import (
@@ -32,8 +29,6 @@ from core.store.editing import (
     widths_of,
 )
 from core.store.uploads import uploads_folder
-from core.study.models import is_measured
-from core.study.parts import Comparison
 from pages._parts.library import changes
 from pages._shared import address, bar, controls, frame, queries
 from pages._shared.address import bind
@@ -45,16 +40,11 @@ COLUMNS = {  # how a column of this name is drawn: as numbers, since a click on 
     **dict.fromkeys(("size", "stimuli on disk", "embeddings", "results"), number(format="bytes")),
     "parameters": number(format="compact"),
     "time": number(format="%.1f s"),
-    "alignment": number(format="%.3f"),
 }
 SOURCES = {"cave": "made here", "folder": "a folder", "hub": "Hugging Face"}
 PLACES = ("folder", "hub_id")  # what of a source says where it is
-STATES = {"any": "All", "fresh": "Fresh", "stale": "Stale"}
-STALENESS = """A fresh result is shown instead of being computed again. What a **stale** one rests
-on has changed since: a model was embedded again, or Platoscope computes it in another way now. It
-is never shown, and takes room."""
-NEAREST = 5
-COMPARISON = Comparison()  # as the map of models has it at first
+STALENESS = """Pages show a fresh result instead of computing it again. A **stale** result is never
+shown: a model was embedded again, or this version of Platoscope computes it differently."""
 
 
 def show_models(at: Place) -> None:
@@ -89,7 +79,7 @@ def show_models(at: Place) -> None:
 
 
 def show_datasets(at: Place) -> None:
-    """Draw a row per dataset; a click on one chooses it for all pages."""
+    """Draw a row per dataset, which a click selects for all pages, and the selected one."""
     store = queries.store()
     cards = store.datasets()
     st.caption("Click a row to choose its dataset for all pages.")
@@ -121,7 +111,7 @@ def show_datasets(at: Place) -> None:
 
 
 def _source(source: Mapping[str, Any], uploads: Path) -> str:
-    """Say where a dataset comes from; uploads: where those of the store lie."""
+    """Return where a dataset comes from. uploads: the store's folder of uploads."""
     kind = str(source.get("kind", ""))
     if kind == "folder" and (folder := Path(source["folder"])).is_relative_to(uploads.resolve()):
         return f"an upload: {folder.name}"
@@ -130,37 +120,27 @@ def _source(source: Mapping[str, Any], uploads: Path) -> str:
 
 
 def show_results(at: Place) -> None:
-    """Draw a row per result that is kept over a dataset, and offer to delete those that are
-    stale.
-    """
+    """Draw the results that are kept over a dataset, with a button that deletes stale ones."""
     kept = tuple((one.name, one.made_at) for one in results_over(queries.store().root, at.dataset))
     every = _results(at, kept)
     stale = every[every["state"] == STALE]
-    with bar.controls_bar():
-        text = st.text_input("Search", placeholder="part of a question", **bind("search", ""))
-        state = controls.pick_segment("State", STATES, "state", start="any")
     st.markdown(STALENESS)
     if len(stale):
         changes.offer_results(at.dataset, stale["name"].tolist(), int(stale["bytes"].sum()))
-    rows = every[every["holds"].str.contains(text, case=False, regex=False)]
-    rows = rows if state == "any" else rows[rows["state"] == state]
-    size = size_text(int(rows["bytes"].sum()))
-    st.caption(f"{len(rows)} of {len(every)} results, {size} on the disk")
+    size = size_text(int(every["bytes"].sum()))
+    st.caption(f"{counted(len(every), 'result', 'results')}, {size} on the disk")
     renamed = {"holds": "result", "about": "asked", "bytes": "size", "made_at": "made"}
-    rows = rows.assign(made_at=_days(rows["made_at"]))[[*renamed, "models", "state"]]
-    shown = rows.rename(columns=renamed)[["result", "asked", "models", "size", "made", "state"]]
+    shown = every.assign(made_at=_days(every["made_at"])).rename(columns=renamed)
+    shown = shown[["result", "asked", "models", "size", "made", "state"]]
     st.dataframe(shown, hide_index=True, column_config=COLUMNS)
 
 
 def show_problems() -> None:
-    """Draw a sentence for each file that is left out; it says why, and what to do."""
+    """Draw why each file of the store is left out, and what to do."""
     problems = queries.store().problems()
     if not problems:
         return
-    st.markdown(
-        "These files are in the store's folder, but no page and no command uses them. Each says"
-        " why, and what to do."
-    )
+    st.markdown("These files are in the store's folder, but no page and no command can use them.")
     for problem in problems:
         with st.container(border=True):
             st.text(problem)
@@ -168,8 +148,8 @@ def show_problems() -> None:
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def _models(at: Place) -> pd.DataFrame:
-    """Return a row per model of `core.study.models.describe`, with what its file says: depth, dims,
-    bytes, device, seconds, made_at, level, and levels: how many more of the captions there are.
+    """Return `queries.models` with depth, dims, bytes, device, seconds, made_at, level and levels:
+    the number of further embeddings of captions.
     """
     store = Store(at.root)
     further = pd.Series(store.caption_variants(at.dataset).values(), dtype="object").value_counts()
@@ -192,14 +172,12 @@ def _models(at: Place) -> pd.DataFrame:
 
 @st.cache_data(max_entries=8, show_spinner="Looking at what is kept")
 def _results(at: Place, kept: tuple[tuple[str, str], ...]) -> pd.DataFrame:  # noqa: ARG001
-    """Return what is kept over a dataset; see `core.questions.kept.list_results`. kept: name and
-    time of every result, the cache's key.
-    """
+    """Return the kept results. kept: name and time of each, the cache's key."""
     return list_results(queries.study(at))
 
 
 def _show_model(at: Place, models: pd.DataFrame, name: str) -> None:
-    """Draw all that is known of a model, and what can be done with it."""
+    """Draw a model: card, layers, competence, origin, and buttons that rename and delete it."""
     (row,) = models[models["model"] == name].to_dict("records")
     entry = queries.store().model(at.dataset, name)
     st.header(frame.plain(row["title"]), anchor=False)
@@ -214,22 +192,19 @@ def _show_model(at: Place, models: pd.DataFrame, name: str) -> None:
         layers = pd.DataFrame({"layer": entry.card.layers, "dims": entry.dims})
         height = _height(layers)
         st.dataframe(layers.rename_axis("#").reset_index(), hide_index=True, height=height)
-        if entry.card.over:
-            st.subheader("Reliability", anchor=False)
-            question = Reliability(at.scope, (name,))
-            found = queries.answer(at, question)
-            table = found.table
-            st.dataframe(table.drop(columns="model"), hide_index=True, height=_height(table))
-            st.caption(frame.plain(" ".join(sentences(found.findings))))
-    with frame.part():
+    with right, frame.part():
         _show_competence(at, name)
+    if entry.card.over:
+        with frame.part():
+            st.subheader("Reliability", anchor=False)
+            found = queries.answer(at, Reliability(at.scope, (name,)))
+            table = found.table.drop(columns="model")
+            st.dataframe(table, hide_index=True, height=_height(table))
+            st.caption(frame.plain(" ".join(sentences(found.findings))))
     _show_origin(at, entry)
-    with right, frame.part():  # last, as it may take a while
-        _show_nearest(at, models, name)
 
 
 def _show_card(entry: ModelEntry, row: Mapping[Hashable, Any]) -> None:
-    """Say what the model is, and how its embedding was made."""
     start = (entry.card.training.get("config") or {}).get("start")
     level = UNKNOWN if entry.level is None else f"level {entry.level}"
     facts = {
@@ -250,24 +225,6 @@ def _show_card(entry: ModelEntry, row: Mapping[Hashable, Any]) -> None:
     half = len(lines) // 2
     for column, part in zip(st.columns(2), (lines[:half], lines[half:]), strict=True):
         column.markdown("  \n".join(part))
-
-
-def _show_nearest(at: Place, models: pd.DataFrame, name: str) -> None:
-    """Draw the models most aligned with this one; a click on one opens it."""
-    st.subheader("Nearest models", anchor=False)
-    frame.need_stimuli(at)
-    question: Alignment | ModelPairs = ModelPairs(at.scope, comparison=COMPARISON)
-    if is_measured(models[models["model"] == name]).any():  # in no question about all pairs
-        others = tuple(models.loc[models["model"] != name, "model"])
-        question = Alignment(at.scope, (name,), others, axis="", comparison=COMPARISON)
-    high = COMPARISON.spec.higher_is_more_aligned
-    near = nearest_to(queries.ask(at, question), name, high=high, count=NEAREST)
-    titles = models.set_index("model")["title"]
-    table = pd.DataFrame({"model": near["other"].map(titles), "alignment": near["score"]})
-    if table.empty:
-        st.caption("No other model can be compared with it.")
-        return
-    _draw_table(table, key="library-nearest", opens=(changes.OPEN, near["other"].tolist()))
 
 
 def _show_competence(at: Place, name: str) -> None:
@@ -295,20 +252,14 @@ def _show_origin(at: Place, entry: ModelEntry) -> None:
     words = command_of(at.dataset, entry)
     st.code(frame.command(*words), language="bash", wrap_lines=True)
     if words[0] == ImportRequest.command:
-        st.caption(
-            f"{frame.plain(file_of(entry))} stands for the path of the file of features: the store"
-            " keeps what was in it, and its name alone."
-        )
+        st.caption(f"Replace {frame.plain(file_of(entry))} by the path of this file.")
     with st.expander("Recipe"):
         text = json.dumps(entry.recipe.choices, indent=1, ensure_ascii=False)
         st.code(text, language="json", wrap_lines=True)
 
 
 def _draw_table(table: pd.DataFrame, *, key: str, opens: tuple[str, Sequence[str]]) -> None:
-    """Draw a table; a click on a row puts its name into a control.
-
-    opens: the control's key, and the name of each row.
-    """
+    """Draw a table; a click on a row sets a control. opens: its key, and the value of each row."""
     control, names = opens
     count = f"{key}-clicks"
     clicks = st.session_state.setdefault(count, 0)

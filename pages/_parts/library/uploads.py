@@ -1,6 +1,4 @@
-"""What a person uploads, or names on the server: the files become a folder of the store, which the
-address names.
-"""
+"""Uploads, which become a folder of the store that the address names, and paths on the server."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ from pages._shared import address, controls, frame
 
 MOST_MEGABYTES = UPLOAD // MB
 QUOTES = "'\""  # around a path that was copied from a terminal
-LONGEST = 4_000  # characters of a path: systems have none beyond
+LONGEST = 4_000  # characters of a path
 Files = list[tuple[str, memoryview]]  # names and contents
 
 
@@ -32,25 +30,24 @@ def pick(
     mark: str,
     help: str = "",
 ) -> Path | None:
-    """Take files and return where they are kept; None before.
+    """Draw an uploader and return where its files are kept; None if there are none.
 
-    keep: keeps the files in the store in place of others; it is given the commands that may still
-    need those. mark: what the address calls them.
+    keep: writes files into the store; its second argument are commands that need earlier files.
+    mark: key of the address.
     """
-    chosen, trouble = f"{mark}-files", f"{mark}-trouble"
+    chosen, failed = f"{mark}-files", f"{mark}-error"
 
     def take() -> None:
-        """Keep what was chosen in place of what was there, and remember what is wrong with it."""
         files = st.session_state[chosen]
         address.set_mark(mark, "")
-        st.session_state[trouble] = ""
+        st.session_state[failed] = ""
         if not files:
             return
         needed = [job.command for job in queue.jobs(store_path()) if job.state != "done"]
         try:
             path = keep([(file.name, file.getbuffer()) for file in files], needed)
         except PlatoscopeError as error:
-            st.session_state[trouble] = str(error)
+            st.session_state[failed] = str(error)
         else:
             address.set_mark(mark, path.relative_to(uploads_folder(store_path())).as_posix())
 
@@ -63,7 +60,7 @@ def pick(
         max_upload_size=MOST_MEGABYTES,
         on_change=take,
     )
-    if said := st.session_state.get(trouble):
+    if said := st.session_state.get(failed):
         st.error(frame.plain(said), icon=":material/error:")
     place = address.mark(mark)
     path = find_upload(store_path(), place) if place else None
@@ -73,9 +70,8 @@ def pick(
 
 
 def pick_path(one: Option, *, example: str) -> str:
-    """Name a folder or file on the server and return its absolute path; "" for none.
-
-    Raises InputError for a text that can be no path.
+    """Draw a path on the server and return it, absolute; "" for none. Raise InputError for a text
+    that cannot be a path.
     """
     text = controls.pick_option(one, controls.Look(start="", example=example)).strip(QUOTES)
     if not text.isprintable() or len(text) > LONGEST:
