@@ -79,7 +79,12 @@ PEOPLE = Modality("people", "group of people", "groups of people", "hexagon", is
 MODALITIES: dict[str, Modality] = {
     one.name: one for one in (VISION, LANGUAGE, MUSIC, WORLD, BRAIN, PEOPLE)
 }
-FURTHER = ("pentagon", "triangle-down", "cross", "bowtie")  # symbols of modalities without a record
+FURTHER = (
+    "pentagon",
+    "triangle-down",
+    "cross",
+    "hexagram",
+)  # symbols of modalities without a record
 NAME = re.compile(r"[a-z][a-z0-9 -]{0,29}")
 CLOSE = 0.8  # of two spellings, from 0 to 1, so that the one is taken for a slip of the other
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import plotly.graph_objects as go
 import pytest
 
 from core.cli import main
@@ -22,9 +23,12 @@ from core.modalities import (
     known_first,
     reader_of,
 )
+from core.questions.alignment.axes import axis_of
+from core.questions.alignment.question import Alignment
 from core.questions.models.question import ModelMap
 from core.store import Store
 from core.study.models import codes_text, describe, is_reality, reads
+from core.study.study import Study
 from tests.audio import AUDIO, NAMES, build_with_audio, register
 
 
@@ -48,6 +52,20 @@ def card(name: str, modality: str) -> ModelCard:
 def test_each_modality_has_a_name_and_a_symbol_of_its_own():
     assert [one.name for one in MODALITIES.values()] == list(MODALITIES)
     assert len({one.symbol for one in MODALITIES.values()}) == len(MODALITIES)
+
+
+def test_plotly_draws_each_symbol_with_each_mark():
+    for symbol in (*(one.symbol for one in MODALITIES.values()), *FURTHER):
+        for mark in ("", "-dot", "-open-dot"):
+            go.Scatter(marker={"symbol": f"{symbol}{mark}"})  # raises for an unknown one
+
+
+def test_a_trend_of_one_modality_or_several_names_them(store):
+    study = Study(Store(store), "cave")
+    language = study.models().query("modality == 'language'")["model"].tolist()
+    for x, named in ((NAMES, AUDIO.plural), ((*NAMES, *language), "models")):
+        question = Alignment(x=tuple(x), axis="parameters").complete(study)
+        assert axis_of(question, study).models == named
 
 
 def test_what_encoders_read_leads_to_the_modality_that_reads_it():

@@ -159,9 +159,8 @@ def _scores(
         {name: recipe for recipe, models in side["models"].items() for name in models}
         for side in (vision, language)
     )
-    pairs = ask(
-        Alignment(question.scope, tuple(of_x), tuple(of_y), comparison=comparison), study, report
-    )
+    aligned = Alignment(question.scope, tuple(of_x), tuple(of_y), axis="", comparison=comparison)
+    pairs = ask(aligned, study, report)
     table = pairs.assign(vision=pairs["model_y"].map(of_y), language=pairs["model_x"].map(of_x))
     wide = table.pivot_table(index="vision", columns="language", values="score", aggfunc="mean")
     return wide.reindex(index=vision.index, columns=language.index).to_numpy(np.float64)

@@ -12,11 +12,11 @@ import pandas as pd
 from core.competence.records import BITS, SKILL
 from core.errors import UnknownNameError
 from core.figures.theme import COMPETENCE as CODED
-from core.modalities import LANGUAGE, VISION
+from core.modalities import LANGUAGE, VISION, find_modality
 from core.questions.asking import ask
 from core.questions.competence.question import CompetenceScores, TasksSolved
 from core.statistics.correlations import LEAST_MODELS
-from core.study.models import SOLVED, basis_of, language_basis, reads
+from core.study.models import SOLVED, basis_of, reads
 from core.study.scores import TaskScore, choices, known_scores, score_of
 from core.study.study import Study
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Side = Literal["language", "vision"]
 COMPETENCE = "competence"
 FIRST_KNOWN = "usual"
+SEVERAL = "several measures"
 
 PLURALS: Mapping[Side, str] = {"language": LANGUAGE.plural, "vision": VISION.plural}
 
@@ -33,13 +34,14 @@ PLURALS: Mapping[Side, str] = {"language": LANGUAGE.plural, "vision": VISION.plu
 @dataclass(frozen=True)
 class Axis:
     """What is on the horizontal axis. short: in sentences. log: only what is above 0 has a place.
-    side: whose models do.
+    side: whose competence. plural: what the models on it are called, if not by the side.
     """
 
     title: str
     short: str
     log: bool = False
     side: Side = "language"
+    plural: str = ""
 
     def place(self, values: pd.Series) -> pd.Series:
         if not self.log:
@@ -55,7 +57,7 @@ class Axis:
 
     @property
     def models(self) -> str:
-        return PLURALS[self.side]
+        return self.plural or PLURALS[self.side]
 
     @property
     def targets(self) -> str:
@@ -131,13 +133,17 @@ def axis_of(question: Alignment, study: Study) -> Axis:
     """Return what is on a question's axis, with the unit of a score, or what competence is."""
     models, name = study.models(), question.axis
     side = side_of(models, question.x)
+    kinds = models.loc[models["model"].isin(question.x), "modality"].unique()
+    plural = find_modality(kinds[0]).plural if len(kinds) == 1 else "models"
     if name == COMPETENCE and side == "vision":
         unit = basis_of(ask(TasksSolved(question.scope), study))
     elif name == COMPETENCE:
-        unit = language_basis(models, study.competence())
+        known = study.competence()
+        units = known.loc[known["model"].isin(question.x), "unit"].unique()
+        unit = SEVERAL if len(units) > 1 else next(iter(units), SKILL)
     else:
         unit = next((score.unit for score in _scores(question, study) if score.name == name), "")
-    return find_axis(name, side, unit)
+    return replace(find_axis(name, side, unit), plural=plural)
 
 
 def axis_values(question: Alignment, study: Study) -> pd.Series:

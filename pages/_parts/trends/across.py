@@ -90,8 +90,10 @@ def show(at: Place) -> None:
         question = pick(at)
     at = replace(at, scope=question.scope)
     caption = PANELS if question.panels else CAPTION
-    section.draw(at, question, key="trend", caption=caption, methods=METHODS, models=True)
-    table = queries.ask(at, question)
+    answered = section.draw(
+        at, question, key="trend", caption=caption, methods=METHODS, models=True
+    )
+    table = answered.table if answered else queries.ask(at, question)
     _list_missing(at, table)
     for reason in dict.fromkeys(table.loc[table["score"].isna(), "reason"]):
         st.caption(f"Left out: {frame.plain(reason)}.")
