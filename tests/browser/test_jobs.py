@@ -78,7 +78,7 @@ def test_jobs_move_fail_and_are_retried_before_everybodys_eyes(browser, tmp_path
         click_until(page.get_by_role("button", name="Retry"), badge(page, 1, "done"))
         log = page.locator(".st-key-job-1").get_by_role("button", name="Log")
         click_until(log, page.get_by_text(f"late: 1 layer of {SIZE} stimuli"))
-        page.wait_for_url("**/jobs?log=1")
+        page.wait_for_url("**/data?tab=jobs&log=1")
         add_features(page, f"{address}/library?add=models&models_from=features", more)
         check_headings(page)
         page.set_viewport_size({"width": 390, "height": 844})
