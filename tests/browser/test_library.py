@@ -50,7 +50,7 @@ def test_a_model_is_found_opened_renamed_and_deleted(store, visit):
         page.locator(f"{TABLE} canvas tbody tr").first.wait_for(state="attached")  # it is drawn
         page.locator(f"{TABLE} .dvn-scroller").click(position={"x": 60, "y": 52})
         page.get_by_role("heading", name="GPT-2 M").wait_for()
-        page.wait_for_url("**/library?*model=gpt-2-m*")
+        page.wait_for_url("**/data?*model=gpt-2-m*")
         page.get_by_role("button", name="All models").click()
     page.locator(TABLE).wait_for()
     page.wait_for_url(lambda url: "model=" not in url)
