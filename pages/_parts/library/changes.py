@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.competence.scores import scores_table, set_model_facts
 from core.encoders.requests import Facts
-from core.errors import PlatoscopeError
+from core.errors import PlatoscopeError, UnknownNameError
 from core.figures.numbers import counted
 from core.machine.memory import size_text
 from core.options import build, options_of
@@ -134,10 +134,13 @@ def read_facts(said: Mapping[str, str]) -> Facts:
 
 
 def _confirm(what: Held) -> None:
-    if what.model:
-        plan = plan_model_deletion(store_path(), what.dataset, what.model)
-    else:
-        plan = plan_dataset_deletion(store_path(), what.dataset)
+    try:
+        if what.model:
+            plan = plan_model_deletion(store_path(), what.dataset, what.model)
+        else:
+            plan = plan_dataset_deletion(store_path(), what.dataset)
+    except UnknownNameError:  # the click that drew this again has deleted it
+        st.rerun()
     size = size_text(plan.size)
     st.markdown(
         f"**{frame.plain(what.title)}** takes {len(plan.files)} files, {size}."
