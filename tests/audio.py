@@ -1,4 +1,4 @@
-"""A fourth modality, known to Platoscope by one line, and a store in which it stands beside the
+"""A fourth modality, known to Platoscope by one line, and a store in which it is next to the
 usual ones.
 """
 

@@ -9,7 +9,7 @@ PORTS = range(20_000, 32_000)  # neither handed out by the system nor kept by Ra
 
 
 def find_free_port() -> int:
-    """Return a port on which nobody listens, drawn so that no test beside this one meets it."""
+    """Return a port on which nobody listens, drawn so that no test next to this one meets it."""
     drawn = random.SystemRandom()
     while True:
         port = drawn.choice(PORTS)

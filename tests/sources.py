@@ -48,7 +48,7 @@ def full_names(node: ast.AST, source: Path) -> set[str]:
 
 
 def names_in(node: ast.AST, source: Path) -> Iterator[tuple[str, ast.AST]]:
-    """Yield every name within a part of a file, in full, with where it stands."""
+    """Yield every name within a part of a file, in full, with its place."""
     for part in ast.walk(node):
         for name in sorted(full_names(part, source)):
             yield name, part

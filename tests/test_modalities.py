@@ -57,7 +57,8 @@ def test_each_modality_has_a_name_and_a_symbol_of_its_own():
 def test_plotly_draws_each_symbol_with_each_mark():
     for symbol in (*(one.symbol for one in MODALITIES.values()), *FURTHER):
         for mark in ("", "-dot", "-open-dot"):
-            go.Scatter(marker={"symbol": f"{symbol}{mark}"})  # raises for an unknown one
+            dot = go.Scatter(marker={"symbol": f"{symbol}{mark}"})  # raises for an unknown one
+            assert dot.marker.symbol == f"{symbol}{mark}"
 
 
 def test_a_trend_of_one_modality_or_several_names_them(store):

@@ -32,7 +32,7 @@ def left_out(folder: str, names: list[str]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a copy of the repository's sources, since building leaves files beside them."""
+    """Return a copy of the repository's sources, since building leaves files next to them."""
     copy = tmp_path_factory.mktemp("source")
     for name in FILES:
         shutil.copy(ROOT / name, copy)

@@ -127,7 +127,7 @@ def default_language(study: Study) -> list[str]:
     return finished_models(study, "caption")
 
 
-def language_beside(study: Study, others: Sequence[str]) -> list[str]:
+def language_of_sizes(study: Study, others: Sequence[str]) -> list[str]:
     """Return the largest finished language model of each family, if possible of others' sizes."""
     models = study.models().set_index("model")
     finished = models.loc[default_language(study)].sort_values(

@@ -1,4 +1,4 @@
-"""How long all layer pairs of a study take, beside a direct implementation that starts again for
+"""How long all layer pairs of a study take, next to a direct implementation that starts again for
 every pair.
 
     python -m tests.benchmarks.all_pairs [--scale 0.1]

@@ -1,4 +1,4 @@
-"""`python -m tests.benchmarks.throughput`: how many photographs a second are embedded, beside a
+"""`python -m tests.benchmarks.throughput`: how many photographs a second are embedded, next to a
 bare forward loop over tensors that are there, and a plain script with timm and a DataLoader.
 
 Photographs of noise and models of random weights: their vectors mean nothing, their cost is that of

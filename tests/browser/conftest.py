@@ -95,7 +95,7 @@ def visit(browser, desk, address, log):
         touched = width < 640
         alone = touched or contexts  # of two pages of a context, one lies behind the other
         context = browser.new_context(has_touch=touched, reduced_motion="reduce") if alone else desk
-        context.set_default_timeout(PATIENCE)  # of what a test opens beside its page, too
+        context.set_default_timeout(PATIENCE)  # of what a test opens next to its page, too
         contexts.append(context)
         page = context.new_page()
         page.set_viewport_size({"width": width, "height": height})

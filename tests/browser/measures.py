@@ -49,7 +49,7 @@ BOXES = "() => document.querySelectorAll('[data-testid=stMain] [data-testid=stAl
 
 
 def measure(browser: Browser, address: str, link: str) -> dict[str, object]:
-    """Open a link in a window of 1,280 × 800 and return what stands there once it is quiet."""
+    """Open a link in a window of 1,280 × 800 and return what is there once it is quiet."""
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     window, failed = context.new_page(), []
     window.on("requestfailed", lambda request: failed.append(request.url))

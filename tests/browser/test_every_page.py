@@ -14,7 +14,7 @@ from tests.navigation import PAGES, Page
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 HEADINGS = "() => [...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].map(h => +h.tagName[1])"
-# what stands open at a second visit, without tables, plots and what a dataset says
+# what is open at a second visit, without tables, plots and what a dataset says
 WORDS = """() => {
   const aside = `style, script, svg, table, .js-plotly-plot, .tile, .katex-mathml,
     [data-testid=stIconMaterial], [data-testid=stDataFrame], [data-testid=stImage],

@@ -1,4 +1,4 @@
-"""Starting the dashboard: this process becomes its server, which builds the demo beside itself."""
+"""Starting the dashboard: this process becomes its server, which builds the demo next to itself."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ def alone(study: Path) -> Path:
 
 
 def check_equal(store: Path, alone: Path) -> None:
-    """Check that two stores hold the same vectors, and the same tables beside them."""
+    """Check that two stores hold the same vectors, and the same tables next to them."""
     stores = Store(store), Store(alone)
     for entry in stores[1].embeddings("photos"):
         name = entry.card.name

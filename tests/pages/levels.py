@@ -19,7 +19,7 @@ KEPT: Mapping[str, float] = {"5": 0.2, "10": 0.5, "40": 4.0}  # of reality
 def retell(
     root: Path, dataset: PaintedDataset, names: Sequence[str], *, kept: Mapping[str, float] = KEPT
 ) -> Path:
-    """Embed these language models at further levels, where they hold so much of reality beside
+    """Embed these language models at further levels, where they hold so much of reality next to
     noise.
     """
     for name in names:

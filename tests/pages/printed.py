@@ -1,4 +1,4 @@
-"""What a page asks and draws, beside what the printed commands print."""
+"""What a page asks and draws, next to what the printed commands print."""
 
 from __future__ import annotations
 

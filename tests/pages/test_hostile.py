@@ -93,7 +93,7 @@ def elements(node: Any) -> Iterator[Any]:
 
 
 def obeyed(app: AppTest) -> list[tuple[str, str, str]]:
-    """Return what of a page would be obeyed: where it stands, and what."""
+    """Return what of a page would be obeyed: its place, and what."""
     found = []
     for element in (*elements(app.main), *elements(app.sidebar)):
         if not isinstance(getattr(element, "proto", None), Message):

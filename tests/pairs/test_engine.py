@@ -262,7 +262,7 @@ def test_equal_the_ordinary_engine_for_all_layers_and_orders(metric):
 
 @every_metric
 def test_keep_their_digits_beside_a_large_mean(metric, monkeypatch):
-    """Sums of raw products would lose what stands out of it: 10¹² beside 1."""
+    """Sums of raw products would lose what stands out of it: 10¹² next to 1."""
     monkeypatch.setattr(engines, "CHUNK", 7)
     x, y = spaces(1, offset=1e6)
     value = score(metric, x, y)

@@ -352,7 +352,7 @@ class Rehearsal:
     root: Path
 
     def words(self, name: str) -> list[str]:
-        """Return what is named beside a study."""
+        """Return what is named next to a study."""
         given = {
             "prh-vision": ["--data", f"{self.root / 'places'}"],
             "dense-captions": ["--data", f"{self.root / 'dci'}", "--writer", WRITER],

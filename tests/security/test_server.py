@@ -58,7 +58,7 @@ def ask(port: int, path: str, *, method: str = "GET", **headers: str) -> Answer:
 
 @pytest.fixture(scope="module")
 def secrets(store):
-    """Put a secret where an address might lead: beside the store's data, into it, and behind a
+    """Put a secret where an address might lead: next to the store's data, into it, and behind a
     link.
     """
     secret = store / "uploads" / "aa" / "secret.txt"

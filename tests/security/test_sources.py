@@ -27,7 +27,7 @@ OWN_MODULES = {  # by module: what it imports by name, a part of this project or
     "pages/theory.py": ["f\"pages._parts.theory.{tab.replace('-', '_')}\""],
 }
 SQL = re.compile(r"\b(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|ATTACH|PRAGMA|COPY)\b")
-IDENTIFIERS = {  # by module: what stands within its SQL, all of it names of this project's own
+IDENTIFIERS = {  # by module: what is within its SQL, all of it names of this project's own
     "core/jobs/queue.py": {"IS_UNFINISHED", "SCHEMA", "where"},
     "core/store/reader.py": {"table", "order"},
     "core/store/files.py": {"ORDER", "name"},

@@ -196,7 +196,7 @@ def test_a_file_of_the_data_set_is_read_within_limits(
 
 
 def make_image_folder(folder: Path) -> Path:
-    """Save two images as files, beside a table that names them."""
+    """Save two images as files, next to a table that names them."""
     (folder / "train").mkdir(parents=True)
     for number in (1, 2):
         IMAGES[number].save(folder / "train" / f"{number}.png")

@@ -29,7 +29,7 @@ def study(filled: Path) -> Study:
 
 @pytest.fixture(scope="module")
 def uneven(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    """Return a store of a wide model, one with degenerate layers beside a sound one, and one of
+    """Return a store of a wide model, one with degenerate layers next to a sound one, and one of
     degenerate layers alone.
     """
     root = tmp_path_factory.mktemp("uneven")

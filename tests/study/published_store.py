@@ -1,5 +1,5 @@
 """A store of random features under the ids of published models and datasets: what is published of
-them stands beside their values.
+them is next to their values.
 """
 
 from __future__ import annotations

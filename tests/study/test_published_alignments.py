@@ -1,4 +1,4 @@
-"""Published alignments: all that were gathered, each with its source, and beside one's own only
+"""Published alignments: all that were gathered, each with its source, and next to one's own only
 where models and stimuli are the very same.
 """
 

@@ -216,7 +216,7 @@ def layer_map(table: pd.DataFrame, spec: MetricSpec, bound: str = "") -> Plot:
     high, scores = spec.higher_is_more_aligned, layer_matrix(table).to_numpy()
     row, column = pick(scores, LayerChoice(), spec=spec)
     best = table[(table["layer_x"] == row) & (table["layer_y"] == column)]
-    beside = f"[[, chance {{chance:.3f}}]][[, noise ceiling {bound}{{{NOISE}:.3f}}]]"
+    references = f"[[, chance {{chance:.3f}}]][[, noise ceiling {bound}{{{NOISE}:.3f}}]]"
     names = "{layer_name_x} × {layer_name_y}"
     first, last = min(0.0, table["score"].min()), table["score"].max()
     kind = "title" if "title_x" in table else "model"
@@ -228,13 +228,13 @@ def layer_map(table: pd.DataFrame, spec: MetricSpec, bound: str = "") -> Plot:
                 "layer_y",
                 "layer_x",
                 Scale("score", "alignment" if high else "distance", first, last, falling=not high),
-                card=(names, "alignment {score:.3f}" + beside),
+                card=(names, "alignment {score:.3f}" + references),
             ),
             Words("layer_y", "layer_x", "★", table=best, size=16, color=Fixed("paper")),
             Words(
                 "layer_y",
                 "layer_x",
-                f"best: {names}, {{score:.3f}}{beside}",
+                f"best: {names}, {{score:.3f}}{references}",
                 table=best.assign(layer_y=-0.5, layer_x=len(scores) - 0.2),
                 side="middle right",
             ),

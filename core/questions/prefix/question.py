@@ -29,11 +29,11 @@ from core.settings import choose_device
 from core.statistics.intervals import crossed_mean, grid_correlation
 from core.statistics.nulls import ALPHA, adjust
 from core.study.models import lines, reads
-from core.study.spaces import by_size, default_spaces, language_beside
+from core.study.spaces import by_size, default_spaces, language_of_sizes
 from core.study.study import Study
 
 PER_BYTE = "bits per byte"
-BESIDE = {
+PREDICTORS = {
     "alignment": "alignment of the two models",
     "solved": "share of tasks that the vision model solves",
     "competence": "1 − bits per byte of the captions",
@@ -246,13 +246,13 @@ def usual_vision(study: Study) -> tuple[str, ...]:
     return tuple(name for name in names if name in can) or tuple(can[:1])
 
 
-def usual_language(study: Study, beside: Sequence[str]) -> tuple[str, ...]:
+def usual_language(study: Study, vision: Sequence[str]) -> tuple[str, ...]:
     """Return the language models that are meant if none are named: the usual ones in the size of
     some vision models, of those that can be opened again and are causal.
     """
     return tuple(
         name
-        for name in language_beside(study, beside)
+        for name in language_of_sizes(study, vision)
         if can_measure(study.entry(name)) and _is_causal(study, name)
     )
 
@@ -344,7 +344,7 @@ def bits_findings(table: pd.DataFrame, *, shuffled: bool = False) -> list[Findin
             over="pairs",
         ),
     ]
-    for name, text in BESIDE.items():
+    for name, text in PREDICTORS.items():
         grids = [measured.pivot(index="x", columns="y", values=each) for each in (name, "saved")]
         kin = [
             measured.drop_duplicates(side).set_index(side)[f"line_{side}"].reindex(names).tolist()
@@ -366,7 +366,7 @@ def saving_plot(table: pd.DataFrame) -> Plot:
     """
     kept = table[table["saved"].notna()]
     panels = [
-        kept.assign(panel=name, value=kept[name]) for name in BESIDE if kept[name].nunique() > 1
+        kept.assign(panel=name, value=kept[name]) for name in PREDICTORS if kept[name].nunique() > 1
     ]
     return Plot(
         "Bits saved by the image, against alignment and competence",
@@ -384,7 +384,7 @@ def saving_plot(table: pd.DataFrame) -> Plot:
                 select=("x", "y"),
             ),
         ),
-        x={name: Axis(text) for name, text in BESIDE.items()},
+        x={name: Axis(text) for name, text in PREDICTORS.items()},
         y=Axis(f"{PER_BYTE} saved"),
         facet=Facet("panel", head=lambda _: ""),
         empty="Fewer than two pairs differ in what saving could depend on.",

@@ -23,7 +23,7 @@ from core.study.spaces import (
     describe_spaces,
     find_space,
     find_spaces,
-    language_beside,
+    language_of_sizes,
 )
 from core.study.study import Study, studied_indices
 
@@ -242,7 +242,7 @@ def usual_spaces(study: Study) -> list[str]:
     language models of their size.
     """
     seeing = default_spaces(study)
-    names = language_beside(study, [space.rpartition(":")[0] for space in seeing])
+    names = language_of_sizes(study, [space.rpartition(":")[0] for space in seeing])
     every = [*seeing, *(str(find_space(study, name)) for name in names)]
     return list(dict.fromkeys(every))  # the usual spaces are of language if few models see
 

@@ -1,4 +1,4 @@
-"""Baselines on planted relations, each beside a plain computation of the same."""
+"""Baselines on planted relations, each next to a plain computation of the same."""
 
 from __future__ import annotations
 

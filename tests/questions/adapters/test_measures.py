@@ -1,4 +1,4 @@
-"""What is said of adapters, beside a plain computation from the formula."""
+"""What is said of adapters, next to a plain computation from the formula."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands on the axis of the trend, of language models and of vision models."""
+"""What is on the axis of the trend, of language models and of vision models."""
 
 from __future__ import annotations
 

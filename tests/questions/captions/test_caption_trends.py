@@ -1,4 +1,4 @@
-"""Means, trends and bins by caption level, beside counting by hand."""
+"""Means, trends and bins by caption level, next to counting by hand."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def test_the_same_seed_gives_the_same_layout_and_progress_is_told():
 
 
 def test_a_planted_ring_of_colors_comes_out_a_ring():
-    """Twelve grays in a circle, each beside its two neighbors in stripes of pixels: PMI finds
+    """Twelve grays in a circle, each next to its two neighbors in stripes of pixels: PMI finds
     the circle.
     """
     levels = np.linspace(8, 248, 12).astype(np.uint8)  # a grid of 16 steps keeps them apart

@@ -1,4 +1,4 @@
-"""Every metric beside its null: the same shuffles for all, as one call each gives them."""
+"""Every metric next to its null: the same shuffles for all, as one call each gives them."""
 
 from __future__ import annotations
 

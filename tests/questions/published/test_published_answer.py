@@ -1,4 +1,4 @@
-"""Published values beside one's own: listed, and compared and drawn where the store has both."""
+"""Published values next to one's own: listed, and compared and drawn where the store has both."""
 
 from __future__ import annotations
 
