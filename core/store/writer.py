@@ -49,6 +49,7 @@ from core.store.schema import (
 THUMBNAIL = 224  # pixels of the longer side
 QUALITY = 85
 CHUNK = 256  # thumbnails that are written at a time
+FEW = 2048  # stimuli, whose layers fill no block of the usual size
 WIDEST = 100_000  # dimensions of a vector; the format takes no wider arrays
 
 
@@ -195,7 +196,7 @@ def publish_embedding(target: Path, embedding: Embedding) -> Path:
         )
         _write_meta(connection, meta)
 
-    return publish(target, fill)
+    return publish(target, fill, small=dataset.size <= FEW)
 
 
 def rewrite_meta(target: Path, meta: Meta) -> Path:

@@ -119,6 +119,12 @@ def test_every_float32_survives(root: Path) -> None:
     assert Store(root).space("counted", "counting", 0).tobytes() == space.tobytes()
 
 
+def test_a_small_embedding_takes_little_more_than_its_vectors(root: Path) -> None:
+    layers = [np.random.default_rng(0).standard_normal((1_024, 96), np.float32) for _ in range(4)]
+    path = put(root, layers, dataset=CountedDataset(1_024).card, card=CountingEncoder(layers=4).card)
+    assert path.stat().st_size < 1.05 * sum(layer.nbytes for layer in layers)
+
+
 def test_rows_in_columns_and_slices_of_arrays_are_written_by_value(root: Path) -> None:
     whole = np.asfortranarray(np.random.default_rng(0).normal(size=(40, 6)).astype(np.float32))
     put(root, [whole[::2, 1:4]])
