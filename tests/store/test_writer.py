@@ -120,9 +120,10 @@ def test_every_float32_survives(root: Path) -> None:
 
 
 def test_a_small_embedding_takes_little_more_than_its_vectors(root: Path) -> None:
-    layers = [np.random.default_rng(0).standard_normal((1_024, 96), np.float32) for _ in range(4)]
-    path = put(root, layers, dataset=CountedDataset(1_024).card, card=CountingEncoder(layers=4).card)
-    assert path.stat().st_size < 1.05 * sum(layer.nbytes for layer in layers)
+    rng, encoder = np.random.default_rng(0), CountingEncoder(layers=4)
+    layers = [rng.standard_normal((1_024, 96), np.float32) for _ in range(4)]
+    path = put(root, layers, dataset=CountedDataset(1_024).card, card=encoder.card)
+    assert path.stat().st_size < 1.2 * sum(layer.nbytes for layer in layers)
 
 
 def test_rows_in_columns_and_slices_of_arrays_are_written_by_value(root: Path) -> None:
