@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from pathlib import PurePath
@@ -15,7 +14,6 @@ from core.modalities import find_modality
 from core.store import ModelEntry
 
 FILE = "FILE"  # in place of an unknown name of a file of features
-BLOCK = 256 << 10  # bytes: DuckDB keeps the vectors of a layer in whole blocks
 
 
 def command_of(dataset: str, entry: ModelEntry) -> list[str]:
@@ -89,4 +87,4 @@ def room_for(widths: Sequence[int], stimuli: int) -> int | None:
     """
     if not widths:
         return None
-    return sum(BLOCK * math.ceil(4 * width * stimuli / BLOCK) for width in widths)
+    return 4 * stimuli * sum(widths)
