@@ -75,7 +75,7 @@ def test_what_models_take_is_said_before_they_are_queued_as_one_job(opened, stor
             "parameters": "1.1M",
             "layers": "2",
             "download": "4.4 MB",
-            "in the store": "524 kB",
+            "in the store": "15.4 kB",
         }
         for name in TIMM
     }
