@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from core.errors import UnknownNameError
 from core.metrics.cka import CKA, CKNNA, RBF_CKA, UNBIASED_CKA
+from core.metrics.imbalance import INFORMATION_IMBALANCE
 from core.metrics.knn import CYCLE_KNN, EDIT_DISTANCE_KNN, JACCARD_KNN, LCS_KNN, MUTUAL_KNN
 from core.metrics.predictivity import LINEAR_PREDICTIVITY
 from core.metrics.shapes import MEAN_CCA, PROCRUSTES, PWCCA, RSA, SHAPE_ANGLE, SVCCA
@@ -20,6 +21,7 @@ METRICS: dict[str, Metric] = {
         LCS_KNN,
         EDIT_DISTANCE_KNN,
         CYCLE_KNN,
+        INFORMATION_IMBALANCE,
         CKNNA,
         CKA,
         UNBIASED_CKA,

@@ -99,7 +99,7 @@ def test_lists_that_were_found_before_serve_whoever_says_so(metric):
     x, y = models(11)
     engine = make_engine(metric)
     takes = isinstance(engine, ListEngine)
-    assert takes == (METRICS[metric].spec.scope == "local" and metric != "cknna")
+    assert takes == ("k" in METRICS[metric].spec.defaults and metric != "cknna")
     if takes:
         found = make_engine("mutual_knn", k=engine.k + 5)
         ready = [engine.take(found.prepare(layers)) for layers in (x, y)]
@@ -228,7 +228,7 @@ def score(metric: str, x: np.ndarray, y: np.ndarray, **parameters) -> float:
 def test_metrics_that_hold_all_pairs_are_streamed_where_sums_give_them():
     assert set(STREAMED) == {"cka", "unbiased_cka", "procrustes", "linear_predictivity"}
     every_pair = {name for name, metric in METRICS.items() if metric.every_pair}
-    assert every_pair - set(STREAMED) == {"rbf_cka", "rsa"}
+    assert every_pair - set(STREAMED) == {"information_imbalance", "rbf_cka", "rsa"}
 
 
 @every_metric
