@@ -11,6 +11,7 @@ from core.encoders.encoder import REALITY
 from core.figures import exports
 from core.figures.printing import TWO_COLUMNS, to_pdf
 from core.modalities import known_first
+from core.questions.controls import MARKS, ControlMarks
 from core.questions.convergence.question import Summary, tally
 from core.questions.finding import sentences
 from core.questions.headline import Headline, Specifications
@@ -43,6 +44,7 @@ BOTH = "Setups of both modalities count here; Trends correlates language models 
 CONTROL = """Untrained **{title}** ({score:.3f}) lies closer than {below} of {trained} trained
 models: alignment that training has not caused is no evidence."""
 MADE = "Synthetic images."
+ICONS = {"supported": "check", "contradicted": "close", "open": "remove", "unknown": "help"}
 CURVE = "Bars: 95% CI. Diamond: the headline’s choice. Colors: layers."
 CURVE_METHODS = """The line is the median. Every combination sees the same setups, each with its
 first run, and the same exchanges of competence within families and objectives. The joint test
@@ -71,6 +73,24 @@ def show_verdict(at: Place) -> None:
     question = Headline(at.scope, measure=Measure(k=_fewer(at)))
     prose.answer(sentences(queries.answer(at, question).findings)[:1])
     st.caption(f"{BOTH} {MADE}" if queries.card(at).world else BOTH)
+    show_marks(at)
+
+
+def show_marks(at: Place) -> None:
+    """Say which simpler explanations the alignment survives, as far as that was asked."""
+    table = queries.recall(at, ControlMarks(at.scope))
+    said = [f":material/help: {mark}" for mark in MARKS]
+    if table is not None:
+        said = [
+            f":material/{ICONS[row.verdict]}: {row.mark}"
+            + (f" ({row.number})" if row.number else "")
+            for row in table.itertuples()
+        ]
+    with st.container(horizontal=True, gap="small", key="marks"):
+        for one in said:
+            st.caption(one, width="content")
+        along = address.chosen("dataset") | {"tab": ["controls"]}
+        st.page_link("robustness.py", label="Controls", query_params=along)
 
 
 def show_curve(at: Place) -> None:

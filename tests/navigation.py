@@ -35,6 +35,7 @@ EXAMPLES: dict[str, Query] = {
     "robustness/metrics": {},
     "robustness/k": {},
     "robustness/n": {},
+    "robustness/controls": {},
     "transfer/adapters": {},
     "transfer/stitching": {},
     "transfer/prefixes": {},

@@ -303,6 +303,11 @@ FIRST: tuple[tuple[str, dict[str, Value]], ...] = (
     ("benefits", {"of": "colors"}),
     ("stitch", {}),
     ("captions alignment", {"by": "model"}),
+    ("controls ladder", {}),
+    ("controls categories", {}),
+    ("controls gallery", {}),
+    ("controls ranks", {}),
+    ("controls marks", {}),
 )
 
 

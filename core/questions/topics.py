@@ -57,6 +57,7 @@ TOPICS = {
         "what are models competent in, and does alignment predict it?",
         "questions.competence.question",
     ),
+    "controls": _group("does a simpler explanation of alignment suffice?", "questions.controls"),
     "convergence": _group(
         "do models converge as they get better, and why?", "questions.convergence.question"
     ),

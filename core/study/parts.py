@@ -171,6 +171,13 @@ class Calibration:
         help="random halves of the stimuli: 95%% interval of the score over other stimuli"
         " (at least 40, except for mutual and Jaccard k-NN)",
     )
+    within: str = option(
+        "",
+        label="Permute within",
+        metavar="FACTOR",
+        help="permute only stimuli with the same value of this factor, or in the same one of so"
+        " many clusters of the compared models' last layers",
+    )
     seed: int = seed_option("seed of permutations and halves")
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64, Int64
 
-from core.errors import MetricError
+from core.errors import MetricError, UnknownNameError
 from core.metrics import METRICS, find_metric
 from core.metrics.spec import MetricSpec
 from core.pairs.lists import shuffled_scores
@@ -20,6 +20,7 @@ from core.questions.alignment.points import NOISE
 from core.questions.asking import ask
 from core.questions.convergence.question import Replicates
 from core.spaces.preprocess import normalize_rows
+from core.statistics.controls import check_groups, draw_orders_within, group
 from core.statistics.intervals import (
     check_draws,
     depth_for_halves,
@@ -100,6 +101,8 @@ def add_intervals(
 def check_resampling(question: Alignment) -> None:
     """Refuse fewer permutations or halves than a threshold or an interval needs."""
     calibration = question.calibration
+    if calibration.within and not calibration.null:
+        raise MetricError("--within only affects --null; add --null or remove --within")
     if calibration.null:
         check_count(calibration.null)
     if calibration.bootstrap and find_metric(question.comparison.metric).share is None:
@@ -139,9 +142,41 @@ def _calibrated(question: Alignment, study: Study, report: Progress | None) -> p
         return np.concatenate(batches)
 
     observed = score_all(shuffled, np.arange(study.size)[None])
-    null = score_all(score, draw_orders(study.size, count=calibration.null, seed=calibration.seed))
+    draws = {"count": calibration.null, "seed": calibration.seed}
+    if calibration.within:
+        groups = find_groups(study, calibration.within, (*x, *y), seed=calibration.seed)
+        null = score_all(score, draw_orders_within(groups, **draws))
+    else:
+        null = score_all(score, draw_orders(study.size, **draws))
     pairs = pd.DataFrame([(one, other) for one in x for other in y], columns=PAIR)
     return pairs.join(calibrate(observed[0], null, spec=comparison.spec))
+
+
+def find_groups(
+    study: Study, within: str, models: Sequence[str], *, seed: int
+) -> Int64[np.ndarray, " n"]:
+    """Return the category of each stimulus: its value of a factor or, if `within` is a number, its
+    cluster among so many of the models' last layers side by side.
+
+    Raises UnknownNameError for a factor that the dataset lacks, MetricError for categories that
+    hold too few stimuli to exchange.
+    """
+    if not within.isdecimal():
+        stimuli = study.store.stimuli(study.dataset.name)
+        if within not in stimuli or within == "stimulus":
+            raise UnknownNameError("factor", within, stimuli.columns.drop("stimulus"))
+        values = stimuli[within]
+        groups = group(values if study.rows is None else values.iloc[study.rows])
+    else:
+        from sklearn.cluster import KMeans  # a second
+
+        if not 2 <= int(within) <= study.size // 2:
+            raise MetricError(f"expected 2 to {study.size // 2} clusters; got {within}")
+        layers = [normalize_rows(study.spaces(name)[-1]) for name in models]
+        found = KMeans(int(within), n_init=4, random_state=seed).fit(np.hstack(layers))
+        groups = found.labels_.astype(np.int64)
+    check_groups(groups, within)
+    return groups
 
 
 def _chosen(

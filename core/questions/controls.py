@@ -1,0 +1,792 @@
+"""Does a simpler explanation suffice? Categories, nuisances, a small gallery, ties of ranks.
+
+Every question is about two models: the most competent vision and language model unless others are
+named. Of more than LARGEST stimuli as many are drawn, seeded, but for galleries.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, TypeVar
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Float64, Int64
+from PIL import Image
+
+from core.errors import FeatureError, MetricError, NotApplicableError, PlatoscopeError
+from core.figures.grammar import Axis, Bars, Dots, Fixed, Level, Line, Palette, Plot
+from core.figures.numbers import paper_p
+from core.metrics.knn import mutual_share
+from core.modalities import Item, find_modality
+from core.options import draws_option, neighbors_option, option, part, seed_option
+from core.pairs.lists import overlaps
+from core.progress import Progress
+from core.questions.alignment.calibration import find_groups
+from core.questions.alignment.pairs import best_models, complete_pair
+from core.questions.alignment.question import Alignment
+from core.questions.asking import answer, ask
+from core.questions.captions import embedded_levels, texts_at
+from core.questions.competence.question import TasksSolved
+from core.questions.finding import ALPHA, NAN, Finding
+from core.questions.question import Answer, StudyQuestion
+from core.questions.sentences import listed
+from core.spaces.neighbors import nearest
+from core.spaces.preprocess import normalize_rows
+from core.statistics.controls import (
+    Difference,
+    Partial,
+    check_groups,
+    compare_paired,
+    gallery_scores,
+    group,
+    partial_alignment,
+    rank_intervals,
+    shared_by_categories,
+)
+from core.statistics.intervals import find_influences, mean_interval
+from core.statistics.nulls import adjust, draw_orders
+from core.study.models import UNTRAINED, reads, skill_ranks, usual, without_variants
+from core.study.parts import Calibration, Comparison, LayerPair, Scope
+from core.study.selections import encode
+from core.study.study import Study
+
+LARGEST = 1024  # stimuli whose similarities are all compared
+MOST_CATEGORIES = 64  # of a factor that is permuted within
+CLUSTERS = (4, 8, 16, 32, 64)
+QUERIES = 256
+SIDE, BINS = 16, 4  # pixels of a raw image, and bins of each color channel
+WORDS = 2000  # in a bag, the most frequent
+FREQUENCIES = 12  # bins of words by frequency
+TIE = 0.01  # words or characters that break ties of lengths
+
+NO_FACTOR = "this dataset has no labels that several stimuli share"
+FREE, FACTOR, CLUSTER = "all stimuli", "within categories", "within clusters"
+Space = Float[np.ndarray, "n _"]
+P = TypeVar("P", "ControlCategories", "ControlLadder", "ControlGallery")
+
+
+def most_competent(scope: Scope, study: Study, *, k: int) -> tuple[str, str]:
+    """Return the most competent language and vision model; the best-aligned two if one of both has
+    no known competence.
+    """
+    models = usual(study.models())
+    ranks = skill_ranks(models, study.competence(), ask(TasksSolved(scope), study))
+    best = [
+        ranks.reindex(models.loc[reads(models, item), "model"]).dropna()
+        for item in ("caption", "image")
+    ]
+    if any(each.empty for each in best):
+        every = study.models()
+        return best_models(scope, study, without_variants(every[~every["copy"]]), k=k)
+    language, vision = (str(each.idxmax()) for each in best)
+    return language, vision
+
+
+def complete(question: P, study: Study) -> P:
+    """Name the two models, and their best-aligned layers."""
+    pair, k = question.pair, min(question.k, study.size - 1)
+    if not (pair.x or pair.y):
+        x, y = most_competent(question.scope, study, k=k)
+        pair = replace(pair, x=x, y=y)
+    return replace(question, pair=complete_pair(pair, question.scope, study, k=k), k=k)
+
+
+def _titles(study: Study, pair: LayerPair) -> str:
+    titles = study.models().set_index("model")["title"]
+    return f"{titles[pair.x]} and {titles[pair.y]}"
+
+
+@dataclass(frozen=True)
+class ControlCategories(StudyQuestion):
+    """Do two models share more than categories?
+
+    The score of their best layers, with nulls that permute all stimuli, only those of one value of
+    a factor, and only those of one cluster. Clusters of the compared spaces hide part of what they
+    share and split what labels would join, so they only show a curve.
+    """
+
+    command = "controls categories"
+    version = 1
+    columns: ClassVar[Mapping[str, str]] = {
+        "null": "which stimuli the null exchanges: all, or those within categories or clusters",
+        "name": "the factor, or the number of clusters",
+        "categories": "how many",
+        "score": "alignment of the two models' best layers, by mutual k-NN",
+        "expected": "alignment of spaces that share nothing but these categories, in one layer",
+        "null_mean": "mean score of the permutations, layers chosen again",
+        "threshold": "score that 5% of the permutations exceed",
+        "p": "p of the permutation test",
+        "n": "stimuli",
+        "reason": "why there is no test",
+    }
+
+    pair: LayerPair = part(LayerPair)
+    k: int = neighbors_option()
+    null: int = draws_option(199, least=19, label="Permutations", help="permutations of each null")
+    seed: int = seed_option("seed of the permutations and clusters")
+
+    def complete(self, study: Study) -> ControlCategories:
+        return complete(self, study)
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        names = (self.pair.x, self.pair.y)
+        few = [count for count in CLUSTERS if count <= study.size // 8]
+        ways = [(FREE, ""), *((FACTOR, name) for name in _factors(study))]
+        ways += [(CLUSTER, str(count)) for count in few]
+        rows = []
+        for done, (null, within) in enumerate(ways, start=1):
+            groups = np.zeros(study.size, np.int64)
+            if within:
+                groups = find_groups(study, within, names, seed=self.seed)
+            question = Alignment(
+                self.scope,
+                (self.pair.x,),
+                (self.pair.y,),
+                axis="",
+                comparison=Comparison(k=self.k),
+                calibration=Calibration(self.null, within=within, seed=self.seed),
+            )
+            found = ask(question, study).iloc[0]
+            same = {name: found[name] for name in ("score", "null_mean", "threshold", "p", "n")}
+            rows.append(
+                {
+                    "null": null,
+                    "name": within,
+                    "categories": int(groups.max()) + 1,
+                    **same,
+                    "expected": shared_by_categories(groups, k=self.k),
+                    "reason": found["reason"],
+                }
+            )
+            if report:
+                report(done, len(ways), "nulls")
+        table = pd.DataFrame(rows)[list(self.columns)]
+        return Answer(table, self._findings(table, _titles(study, self.pair)))
+
+    def _findings(self, table: pd.DataFrame, titles: str) -> list[Finding]:
+        def beyond(claim: str, row: pd.Series, note: str = "") -> Finding:
+            return Finding(
+                claim,
+                row["score"] - row["null_mean"],
+                p=row["p"],
+                name="score − null",
+                digits=3,
+                n=int(row["n"]),
+                over="stimuli",
+                expected="+",
+                reason=row["reason"],
+                note=note,
+            )
+
+        findings = [beyond(f"{titles} align beyond chance", table.iloc[0])]
+        claim = f"{titles} share more than categories"
+        factors = table[table["null"] == FACTOR]
+        if factors.empty:
+            return [*findings, Finding(claim, expected="+", reason=NO_FACTOR)]
+        worst = factors.sort_values(["p", "null_mean"]).iloc[-1]
+        note = f"Least beyond {worst['categories']} categories of {worst['name']}"
+        note += f", of {len(factors)} factors." if len(factors) > 1 else "."
+        findings.append(beyond(claim, worst, note))
+        clusters = table[table["null"] == CLUSTER]
+        if len(clusters):
+            last = clusters.iloc[-1]
+            least = last["score"] - last["null_mean"]
+            claim = f"Not explained by {last['name']} clusters of the two models"
+            findings.append(Finding(claim, least, p=last["p"], name="score − null", digits=3))
+        return findings
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        """Draw the score, and each null from its mean to its threshold."""
+        counts = table["categories"].astype(str)
+        labels = table["name"] + " (" + counts + ")"
+        labels = labels.mask(table["null"] == FREE, FREE)
+        labels = labels.mask(table["null"] == CLUSTER, counts + " clusters")
+        shown = table.assign(label=labels)
+        card = ("<b>{label}</b>", "null {null_mean:.3f}, 95% {threshold:.3f}", "{p:p}")
+        return Plot(
+            "More than categories",
+            marks=(
+                Dots(
+                    *("null_mean", "label"),
+                    color=Palette("null", {FREE: "soft", FACTOR: "text", CLUSTER: "ember"}),
+                    left="null_mean",
+                    right="threshold",
+                    card=card,
+                ),
+            ),
+            x=Axis("mutual k-NN", zero=True),
+            y=Axis("", names=list(labels)),
+            levels=(Level("score", "control", "score", along="x", say=True),),
+            empty="No null can be drawn[[: {reason}]].",
+        ).over(shown)
+
+
+def _factors(study: Study) -> Iterator[str]:
+    """Yield the factors whose values are few and mostly shared."""
+    stimuli = study.store.stimuli(study.dataset.name).drop(columns="stimulus")
+    if study.rows is not None:
+        stimuli = stimuli.iloc[study.rows]
+    for name in stimuli:
+        groups = group(stimuli[name])
+        try:
+            check_groups(groups, str(name))
+        except MetricError:
+            continue
+        if 2 <= groups.max() + 1 <= MOST_CATEGORIES:
+            yield str(name)
+
+
+PIXELS, COLORS = "raw pixels", "color histogram"
+LENGTH, BAG, FREQUENCY = "caption length", "bag of words", "word frequencies"
+
+
+@dataclass(frozen=True)
+class ControlLadder(StudyQuestion):
+    """Do simple features align as well, and what remains without them?
+
+    Each control is set against the model of the other modality; partial alignment is what remains
+    of the two models' correlation of similarities after a linear regression on the control's.
+    """
+
+    command = "controls ladder"
+    version = 1
+    columns: ClassVar[Mapping[str, str]] = {
+        "control": "simple feature, untrained network, or the model itself",
+        "of": "what it is computed from: image or caption",
+        "against": "model of the other modality",
+        "score": "its mutual k-NN with that model's best layer",
+        "chance": "mutual k-NN of unrelated spaces",
+        "raw": "correlation of the two models' similarities, in their best layers",
+        "partial": "the same once the control's similarities are regressed out",
+        "explained": "share of variance of the second model's similarities that it explains",
+        "p": "one-sided p of the partial correlation, residuals permuted",
+        "n": "stimuli",
+        "reason": "why there is no value",
+    }
+
+    pair: LayerPair = part(LayerPair)
+    k: int = neighbors_option()
+    null: int = draws_option(99, least=19, label="Permutations", help="permutations of residuals")
+    seed: int = seed_option("seed of the permutations and of the stimuli drawn")
+
+    def complete(self, study: Study) -> ControlLadder:
+        return complete(self, study)
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        study = _drawn(study, self.seed)
+        models = study.models().set_index("model")
+        first, second = self.pair.x, self.pair.y
+        kinds = {
+            name: find_modality(models.loc[name, "modality"]).reads for name in (first, second)
+        }
+        x, y = (normalize_rows(study.spaces(name)[layer]) for name, layer in self.pair.places)
+        orders = draw_orders(study.size, count=self.null, seed=self.seed)
+
+        def rung(name: str, of: Item | None, layers: Sequence[Space]) -> dict[str, Any]:
+            """Set layers against the model that reads something else."""
+            other = next((one for one, kind in kinds.items() if kind != of), second)
+            lists = np.stack([nearest(normalize_rows(layer), k=self.k) for layer in layers])
+            scores = overlaps(lists, study.neighbors(other, k=self.k), k=self.k)
+            against = models.loc[other, "title"]
+            return {"control": name, "of": of, "against": against, "score": np.nanmax(scores)}
+
+        rows = [rung(models.loc[first, "title"], kinds[first], [x])]
+        ready: list[Space] = []
+        features = simple_features(study)
+        for done, (name, (of, space)) in enumerate(features.items(), start=1):
+            row: dict[str, Any] = {"control": name, "of": of}
+            try:
+                row |= _left(partial_alignment(x, y, [normalize_rows(space)], orders))
+                ready.append(normalize_rows(space))
+                row |= rung(name, of, [space])
+            except (FeatureError, MetricError) as error:
+                row["reason"] = str(error)
+            rows.append(row)
+            if report:
+                report(done, len(features) + 1, "controls")
+        families = models.loc[[first, second], "family"]
+        untrained = models[(models["group"] == UNTRAINED) & models["family"].isin(families)]
+        for name, model in untrained.iterrows():
+            item = find_modality(model["modality"]).reads
+            rows.append(rung(model["title"], item, study.spaces(str(name))))
+        if ready:
+            left = _left(partial_alignment(x, y, ready, orders))
+            rows.append({"control": ALL_CONTROLS, "of": "both", **left})
+        table = pd.DataFrame(rows, columns=list(self.columns))
+        table = table.assign(chance=self.k / (study.size - 1), n=study.size)
+        table = table.fillna({"reason": "", "against": ""})
+        return Answer(table, self._findings(table, _titles(study, self.pair)))
+
+    def _findings(self, table: pd.DataFrame, titles: str) -> list[Finding]:
+        own, rest = table.iloc[0], table.iloc[1:].dropna(subset="score")
+        findings = []
+        last = table[table["control"] == ALL_CONTROLS]
+        if len(last):
+            row = last.iloc[0]
+            findings.append(
+                Finding(
+                    f"{titles} align beyond all simple features together",
+                    row["partial"],
+                    p=row["p"],
+                    name="partial r",
+                    n=int(row["n"]),
+                    over="stimuli",
+                    expected="+",
+                    note=f"Without controls r = {row['raw']:.2f}.",
+                )
+            )
+        if len(rest):
+            best = rest.loc[rest["score"].idxmax()]
+            findings.append(
+                Finding(
+                    f"The best control, {best['control']}, reaches"
+                    f" {best['score'] / own['score']:.0%} of the models' alignment",
+                    best["score"],
+                    name="mutual k-NN",
+                    digits=3,
+                )
+            )
+        return findings
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        """Draw the models' alignment above that of each control."""
+        shown = table.dropna(subset="score").sort_values("score", ascending=False, kind="stable")
+        return Plot(
+            "Ladder of controls",
+            marks=(
+                Bars(
+                    *("score", "control"),
+                    lying=True,
+                    color=Palette("of", {"image": "ember", "caption": "text"}),
+                    label="{score:.3f}",
+                    card=("<b>{control}</b> and {against}", "mutual k-NN {score:.3f}"),
+                ),
+            ),
+            x=Axis("mutual k-NN with the model of the other modality", zero=True),
+            y=Axis("", names=list(dict.fromkeys(shown["control"]))),
+            levels=(Level("chance", along="x", say=True),),
+            empty="No control can be computed[[: {reason}]].",
+        ).over(shown)
+
+
+ALL_CONTROLS = "all simple features"
+
+
+def _drawn(study: Study, seed: int) -> Study:
+    """Return the study of LARGEST of its stimuli if it has more."""
+    if study.size <= LARGEST:
+        return study
+    places = np.sort(draw_orders(study.size, count=1, seed=seed)[0, :LARGEST])
+    rows = places if study.rows is None else study.rows[places]
+    return study.under(study.clamping, stimuli=encode(rows, study.dataset.size))
+
+
+def _left(found: Partial) -> dict[str, float]:
+    return {name: getattr(found, name) for name in ("raw", "partial", "explained", "p")}
+
+
+def simple_features(study: Study) -> dict[str, tuple[Item, Space]]:
+    """Return simple features of a study's stimuli by name, with what they are computed from."""
+    made: dict[str, tuple[Item, Space]] = {}
+    card = study.dataset
+    rows = np.arange(card.size) if study.rows is None else study.rows
+    if card.has_images:
+        webps = study.store.thumbnails(card.name, rows.tolist())
+        images = [Image.open(io.BytesIO(webp)).convert("RGB") for webp in webps]
+        small = [np.asarray(one.resize((SIDE, SIDE)), float).ravel() for one in images]
+        for name, each in ((PIXELS, small), (COLORS, map(_histogram, images))):
+            space = np.stack(list(each))
+            made[name] = "image", space - space.mean(axis=0)
+    if card.levels:
+        words = [" ".join(texts).lower().split() for texts in texts_at(study, card.levels[0])]
+        made |= {name: ("caption", space) for name, space in text_features(words).items()}
+    return made
+
+
+def _histogram(image: Image.Image) -> Float64[np.ndarray, " bins"]:
+    cells = np.asarray(image.resize((64, 64))).reshape(-1, 3).astype(int) * BINS // 256
+    counts = np.bincount(cells @ (BINS**2, BINS, 1), minlength=BINS**3)
+    shares: np.ndarray = np.sqrt(counts / counts.sum())
+    return shares
+
+
+def text_features(words: Sequence[Sequence[str]]) -> dict[str, Space]:
+    """Return what counting words tells of texts: length (words and characters, ties broken at
+    random), their bag (term frequency · log inverse document frequency), and how many of the words
+    are how frequent in all texts.
+    """
+    counts, n = [Counter(text) for text in words], len(words)
+    documents = Counter(word for text in counts for word in text)
+    total = Counter(word for text in words for word in text)
+    place = {word: at for at, (word, _) in enumerate(documents.most_common(WORDS))}
+    top = max(map(math.log, total.values()), default=0.0) or 1.0
+    bag, frequent = np.zeros((n, len(place))), np.zeros((n, FREQUENCIES))
+    for row, text in enumerate(counts):
+        for word, count in text.items():
+            if word in place:
+                bag[row, place[word]] = count * math.log(n / documents[word])
+            share = math.log(total[word]) / top
+            frequent[row, min(int(share * FREQUENCIES), FREQUENCIES - 1)] += count
+    length = np.array([[len(text), sum(map(len, text))] for text in words], float)
+    length += np.random.default_rng(0).uniform(-TIE, TIE, length.shape)
+    length = (length - length.mean(axis=0)) / length.std(axis=0)
+    small = 0.1 * length / np.sqrt((length**2).sum(axis=1)).max()
+    sphere = np.column_stack([small, np.sqrt(1 - (small**2).sum(axis=1))])  # cosines go by distance
+    return {LENGTH: sphere, BAG: bag, FREQUENCY: frequent - frequent.mean(axis=0)}
+
+
+@dataclass(frozen=True)
+class ControlGallery(StudyQuestion):
+    """Does alignment survive among more stimuli, with several captions or images each?
+
+    Queries are QUERIES random stimuli, whose neighbors are sought among ever more of the dataset,
+    in the two models' best layers.
+    """
+
+    command = "controls gallery"
+    version = 1
+    columns: ClassVar[Mapping[str, str]] = {
+        "setting": "one caption and image each, or the mean of several",
+        "size": "stimuli in the gallery",
+        "score": "mutual k-NN of the queries",
+        "low": "low end of its 95% interval over queries",
+        "high": "high end of that interval",
+        "chance": "mutual k-NN of unrelated spaces",
+        "expected": "mutual k-NN of spaces that share nothing but the categories",
+        "categories": "the factor with the most categories",
+        "queries": "how many",
+        "reason": "why there is no score",
+    }
+
+    pair: LayerPair = part(LayerPair)
+    k: int = neighbors_option()
+    seed: int = seed_option("seed of the queries and galleries")
+
+    def complete(self, study: Study) -> ControlGallery:
+        return complete(self, study)
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        names = dict(self.pair.places)
+        spaces = {name: normalize_rows(study.spaces(name)[layer]) for name, layer in names.items()}
+        x, y = (spaces[name] for name, _ in self.pair.places)
+        by = max(_factors(study), key=lambda name: _labels(study, name).max(), default="")
+        groups = _labels(study, by) if by else np.arange(study.size)
+        rows = self._curve(SINGLE, x, y, groups, by)
+        reader = next((one for one in names if study.entry(one).level is not None), "")
+        if reader:
+            other = y if reader == self.pair.x else x
+            levels = embedded_levels(study)
+            same = levels.loc[levels["model"] == reader, "name"]
+            if len(same) > 1:
+                texts = [normalize_rows(study.spaces(one)[names[reader]]) for one in same]
+                mean = normalize_rows(np.mean(texts, axis=0))
+                rows += self._curve(f"mean of {len(same)} captions", mean, other, groups, by)
+            written = texts_at(study, study.dataset.levels[0])
+            shared = group(pd.Series([" ".join(one) for one in written]))
+            if shared.max() + 1 == study.size:
+                why = "no two images have the same caption"
+                rows.append({"setting": SHARED, "size": study.size, "reason": why})
+            else:
+                read, seen = (_means(one, shared) for one in (spaces[reader], other))
+                few = _means(groups[:, None].astype(float), shared)[:, 0].round().astype(np.int64)
+                rows += self._curve(SHARED, read, seen, few, by)
+        table = pd.DataFrame(rows, columns=list(self.columns)).fillna({"reason": ""})
+        return Answer(table, self._findings(table, _titles(study, self.pair)))
+
+    def _curve(
+        self, setting: str, x: Space, y: Space, groups: Int64[np.ndarray, " n"], by: str
+    ) -> list[dict[str, Any]]:
+        n = len(x)
+        queries = min(QUERIES, n // 4)
+        row = {"setting": setting, "queries": queries, "categories": by}
+        if queries <= self.k:
+            return [row | {"size": n, "reason": f"{n} stimuli are too few for k = {self.k}"}]
+        order = draw_orders(n, count=1, seed=self.seed)[0]
+        doublings = range(int(math.log2(n / queries)) + 1)
+        sizes = sorted({*(queries * 2**power for power in doublings), n})
+        scores = gallery_scores(x, y, order=order, queries=queries, sizes=sizes, k=self.k)
+        rows = []
+        for size, each in zip(sizes, scores, strict=True):
+            low, high = mean_interval(each)
+            expected = shared_by_categories(groups[order[:size]], k=self.k) if by else NAN
+            measured = {"score": each.mean(), "low": low, "high": high, "expected": expected}
+            rows.append(row | {"size": size, "chance": self.k / (size - 1)} | measured)
+        return rows
+
+    def _findings(self, table: pd.DataFrame, titles: str) -> list[Finding]:
+        known = table[table["setting"] == SINGLE].dropna(subset="score")
+        if known.empty:
+            reason = str(table["reason"].iloc[0])
+            return [Finding(f"{titles} align in a larger gallery", expected="+", reason=reason)]
+        first, last = known.iloc[0], known.iloc[-1]
+        note = f"{last['score']:.3f} there, {first['score']:.3f} among {first['size']:,}."
+        if last["categories"]:
+            note += f" Spaces of nothing but {last['categories']} reach {last['expected']:.3f}."
+        return [
+            Finding(
+                f"{titles} align beyond chance among {last['size']:,} stimuli",
+                last["score"] - last["chance"],
+                last["low"] - last["chance"],
+                last["high"] - last["chance"],
+                name="score − chance",
+                digits=3,
+                n=int(last["queries"]),
+                over="queries",
+                expected="+",
+                note=note,
+            )
+        ]
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        """Draw the score over the size of the gallery, with chance and categories alone."""
+        single = table[table["setting"] == SINGLE]
+        ticks = [float(size) for size in single["size"]]
+        return Plot(
+            "Alignment over the gallery",
+            marks=(
+                Dots(
+                    *("size", "score"),
+                    color=Palette("setting"),
+                    low="low",
+                    high="high",
+                    join=True,
+                    card=("<b>{setting}</b>", "{score:.3f} among {size:,}"),
+                ),
+                Line(
+                    "size",
+                    "expected",
+                    table=single,
+                    color=Fixed("ember"),
+                    dash="dash",
+                    name="categories alone",
+                ),
+                Line(
+                    "size", "chance", table=single, color=Fixed("chance"), dash="dot", name="chance"
+                ),
+            ),
+            x=Axis("stimuli in the gallery", log=True, ticks=ticks),
+            y=Axis("mutual k-NN", log=True),
+            height=260,
+            empty="No gallery can be drawn[[: {reason}]].",
+        ).over(table)
+
+
+SINGLE, SHARED = "one caption, one image", "mean of images with one caption"
+
+
+def _labels(study: Study, factor: str) -> Int64[np.ndarray, " n"]:
+    values = study.store.stimuli(study.dataset.name)[factor]
+    return group(values if study.rows is None else values.iloc[study.rows])
+
+
+def _means(space: Space, groups: Int64[np.ndarray, " n"]) -> Space:
+    """Return the mean over each group's rows."""
+    sums = np.zeros((groups.max() + 1, space.shape[1]))
+    np.add.at(sums, groups, space)
+    return sums / np.bincount(groups)[:, None]
+
+
+@dataclass(frozen=True)
+class ControlRanks(StudyQuestion):
+    """Are the ranks of models different at all?
+
+    Models of one modality by their mean alignment with those of the other, in best layers. Ranks
+    have joint 95% intervals over stimuli; neighboring models are compared pair by pair.
+    """
+
+    command = "controls ranks"
+    version = 1
+    columns: ClassVar[Mapping[str, str]] = {
+        "rank": "rank by mean alignment, 1 for the highest",
+        "model": "model",
+        "title": "its name",
+        "score": "mean mutual k-NN with the other modality's models, in best layers",
+        "rank_low": "best rank in the joint 95% interval",
+        "rank_high": "worst rank in that interval",
+        "lead": "how much more aligned it is than the next",
+        "low": "low end of the lead's 95% interval over stimuli",
+        "high": "high end of that interval",
+        "p": "two-sided p of the lead, the two models exchanged stimulus by stimulus",
+        "needed": "stimuli with which the lead would be found with a power of 80%",
+        "apart": "share of all pairs of models whose difference is significant, jointly",
+        "n": "stimuli",
+    }
+
+    of: Literal["language", "vision"] = option("language", label="Models of", help="whose ranks")
+    k: int = neighbors_option()
+    draws: int = draws_option(1999, least=2, label="Draws", help="draws of intervals and tests")
+    seed: int = seed_option("seed of the draws")
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        models, k = usual(study.models()), min(self.k, study.size - 2)
+        items: dict[str, Item] = {"language": "caption", "vision": "image"}
+        sides = {
+            name: models.loc[reads(models, item), "model"].tolist() for name, item in items.items()
+        }
+        names, others = sides.pop(self.of), next(iter(sides.values()))
+        if len(names) < 2 or not others:
+            raise NotApplicableError(
+                f"Ranks need two {self.of} models and one of the other modality; there are"
+                f" {len(names)} and {len(others)}"
+            )
+        aligned = ask(
+            Alignment(self.scope, tuple(names), tuple(others), axis="", comparison=Comparison(k=k)),
+            study,
+            report,
+        ).dropna(subset="score")
+        terms = {name: np.zeros((2, study.size)) for name in names}
+        for pair in aligned.to_dict("records"):
+            lists = [
+                study.neighbors(pair[f"model_{side}"], k=k + 1)[pair[f"layer_{side}"]]
+                for side in "xy"
+            ]
+            terms[pair["model_x"]] += np.stack(find_influences(*lists, k=k, share=mutual_share))
+        counts = aligned["model_x"].value_counts()
+        known = [name for name in names if counts.get(name, 0)]
+        values = np.stack([terms[name] / counts[name] for name in known])
+        own, influences = values[:, 0], values[:, 1]
+        means = own.mean(axis=1)
+        low, high, apart = rank_intervals(means, influences, draws=self.draws, seed=self.seed)
+
+        def compare(a: int, b: int) -> Difference:
+            both = influences[a], influences[b]
+            return compare_paired(own[a], own[b], errors=both, draws=self.draws, seed=self.seed)
+
+        order = np.argsort(-means, kind="stable")
+        titles = study.models().set_index("model")["title"]
+        rows = []
+        for rank, at in enumerate(order, start=1):
+            row = {"rank": rank, "model": known[at], "title": titles[known[at]], "score": means[at]}
+            row |= {"rank_low": low[at], "rank_high": high[at]}
+            if rank < len(order):
+                lead = compare(at, order[rank])
+                row |= {"lead": lead.value, "low": lead.low, "high": lead.high}
+                row |= {"p": lead.p, "needed": lead.needed}
+            rows.append(row)
+        table = pd.DataFrame(rows, columns=list(self.columns))
+        share = apart[np.triu_indices(len(known), 1)].mean()
+        table = table.assign(apart=share, n=study.size).infer_objects()
+        best = compare(order[0], order[len(order) // 2])
+        return Answer(table, self._findings(table, best))
+
+    def _findings(self, table: pd.DataFrame, best: Difference) -> list[Finding]:
+        first = table.iloc[0]
+        tied = table.loc[(table["rank_low"] == 1) & (table["rank"] > 1), "title"].tolist()
+        findings = [
+            Finding(
+                f"The best and the median {self.of} model differ in alignment",
+                best.value,
+                best.low,
+                best.high,
+                best.p,
+                name="difference",
+                digits=3,
+                n=int(first["n"]),
+                over="stimuli",
+                expected="+",
+                note=f"{first['apart']:.0%} of all pairs differ; the first, {first['title']}, is "
+                + (f"tied with {listed(tied)}." if tied else "apart from all others."),
+            )
+        ]
+        leads = table.dropna(subset="needed")
+        close = leads[
+            (adjust(leads["p"].to_numpy(float)) > ALPHA)
+            & np.isfinite(leads["needed"].astype(float))
+        ]
+        if len(close):
+            findings.append(
+                Finding(
+                    f"{len(close)} of {len(leads)} neighboring ranks are not apart",
+                    float(close["needed"].median()),
+                    name="median stimuli needed",
+                    digits=0,
+                )
+            )
+        return findings
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        """Draw each model's rank with its interval."""
+        return Plot(
+            "Ranks and ties",
+            marks=(
+                Dots(
+                    *("rank", "title"),
+                    left="rank_low",
+                    right="rank_high",
+                    card=(
+                        "<b>{title}</b>",
+                        "mutual k-NN {score:.3f}",
+                        "rank {rank}, 95% {rank_low} to {rank_high}",
+                        "[[{needed:,.0f} stimuli would separate it from the next]]",
+                    ),
+                    select=("model",),
+                    ids="{model}",
+                ),
+            ),
+            x=Axis("rank by mean alignment with the other modality", whole=True),
+            y=Axis("", names=list(table["title"])),
+            empty="No ranks can be compared.",
+        ).over(table)
+
+
+MARKS = (
+    "beyond chance",
+    "beyond categories",
+    "beyond controls",
+    "in a larger gallery",
+    "ranks apart",
+)
+
+
+@dataclass(frozen=True)
+class ControlMarks(StudyQuestion):
+    """Which objections does the headline's alignment answer?
+
+    Five marks of the most competent vision and language model and of the language models' ranks.
+    """
+
+    command = "controls marks"
+    version = 1
+    listed = False
+    columns: ClassVar[Mapping[str, str]] = {
+        "mark": "what the alignment survives",
+        "number": "its number",
+        "verdict": "supported, contradicted, open or unknown",
+        "claim": "what was tested",
+    }
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        def of(question: StudyQuestion) -> tuple[pd.DataFrame, Sequence[Finding]]:
+            try:
+                found = answer(question, study, report)
+            except PlatoscopeError as error:
+                return pd.DataFrame(), [Finding(question.title(), expected="+", reason=str(error))]
+            return found.table, found.findings
+
+        nulls = of(ControlCategories(self.scope))[1]
+        _, (left, *_) = of(ControlLadder(self.scope))
+        curve, (among, *_) = of(ControlGallery(self.scope))
+        ranks, (lead, *_) = of(ControlRanks(self.scope))
+        findings = [nulls[0], nulls[len(nulls) > 1], left, among, lead]
+        numbers = [
+            *(paper_p(one.p) for one in findings[:2]),
+            f"partial r = {left.value:.2f}",
+            "",
+            "",
+        ]
+        if among.verdict != "unknown":
+            last = curve[curve["setting"] == SINGLE].iloc[-1]
+            times = last["score"] / last["chance"]
+            numbers[3] = f"{times:.1f} times chance among {last['size']:,}"
+        if lead.verdict != "unknown":
+            numbers[4] = f"{ranks['apart'].iloc[0]:.0%} of pairs"
+        rows = [
+            (mark, number if one.verdict != "unknown" else "", one.verdict, one.claim)
+            for mark, number, one in zip(MARKS, numbers, findings, strict=True)
+        ]
+        return Answer(pd.DataFrame(rows, columns=list(self.columns)), findings)

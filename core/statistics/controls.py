@@ -1,0 +1,232 @@
+"""Simpler explanations of an alignment: categories, nuisances, few stimuli, chance of ranks.
+
+Arrays in, numbers out; `core/questions/controls.py` asks for them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float, Float64, Int64
+
+from core.errors import MetricError
+from core.metrics.knn import count_shared
+from core.statistics.nulls import FEWEST
+from core.statistics.trends import orders_within
+
+LEVEL, POWER = 1.959964, 0.841621  # normal quantiles of 97.5% and 80%
+
+Groups = Int64[np.ndarray, " n"]
+Values = Float64[np.ndarray, " n"]
+Space = Float[np.ndarray, "n d"]
+
+
+def group(values: pd.Series) -> Groups:
+    """Number the categories of a factor's values; missing values are a category of their own."""
+    return pd.factorize(values, use_na_sentinel=False)[0].astype(np.int64)
+
+
+def check_groups(groups: Groups, name: str) -> None:
+    """Refuse categories within which hardly anything could be exchanged."""
+    sizes = np.bincount(groups)
+    if sizes[sizes > 1].sum() < len(groups) / 2:
+        raise MetricError(
+            f"categories of several stimuli expected; most of the {np.count_nonzero(sizes)} values"
+            f" of {name} have one: choose a factor with fewer values"
+        )
+
+
+def draw_orders_within(groups: Groups, *, count: int, seed: int) -> Int64[np.ndarray, "count n"]:
+    """Draw `count` permutations that exchange stimuli of one category only."""
+    return np.stack(list(orders_within(groups, draws=count, seed=seed)))
+
+
+def shared_by_categories(groups: Groups, *, k: int) -> float:
+    """Return the mean mutual k-NN of two spaces that have nothing but these categories in common.
+
+    Of the k neighbors of a stimulus in a category of m, a = min(k, m − 1) are of it, the same ones
+    by chance: a² / (m − 1) in common; the others come from the n − m outside: (k − a)² / (n − m).
+    For equal categories with more than k stimuli it is k / (n/C − 1).
+    """
+    sizes, n = np.bincount(groups)[groups], len(groups)
+    inside = np.minimum(k, sizes - 1)
+    common = inside**2 / np.maximum(sizes - 1, 1) + (k - inside) ** 2 / np.maximum(n - sizes, 1)
+    return float(common.mean() / k)
+
+
+@dataclass(frozen=True)
+class Partial:
+    """raw: correlation of the similarities. partial: what is left once controls are regressed out.
+    null: partial correlations with y's stimuli shuffled. p: one-sided. explained: R² of y's
+    similarities on the controls.
+    """
+
+    raw: float
+    partial: float
+    null: Float64[np.ndarray, " draws"]
+    p: float
+    explained: float
+
+
+def partial_alignment(
+    x: Space, y: Space, controls: Sequence[Space], orders: Int64[np.ndarray, "draws n"]
+) -> Partial:
+    """Return the correlation of two spaces' similarities of all pairs of stimuli, and what is left
+    of it after a linear regression on the controls' similarities.
+
+    Similarities are products of the rows, which the caller normalizes. The null shuffles the
+    stimuli of y's residuals and regresses again (Freedman, Lane 1983). With residuals r:
+    partial = ⟨rˣ, rʸ⟩ / (‖rˣ‖ ‖rʸ‖), from −1 to 1; higher is more aligned.
+    """
+    if len(orders) < FEWEST:
+        raise MetricError(f"expected at least {FEWEST} permutations; got {len(orders)}")
+    n = len(x)
+    off = ~np.eye(n, dtype=bool)
+    first, second = _similarities(x), _similarities(y)
+    columns = [off.ravel().astype(np.float64), *(_similarities(one).ravel() for one in controls)]
+    basis = np.linalg.qr(np.stack(columns, axis=1))[0]  # the diagonal is 0 throughout
+    left_x, left_y = (_left(one.ravel(), basis) for one in (first, second))
+    for left, whole in ((left_x, first), (left_y, second)):
+        if np.linalg.norm(left) <= 1e-9 * np.linalg.norm(whole):
+            raise MetricError("the controls explain all similarities of a space")
+    left_x /= np.linalg.norm(left_x)
+    square = left_y.reshape(n, n)
+
+    def correlate(order: Int64[np.ndarray, " n"]) -> float:
+        moved = square[np.ix_(order, order)].ravel()
+        rest = moved @ moved - ((basis.T @ moved) ** 2).sum()
+        return float(left_x @ moved / math.sqrt(rest))
+
+    observed = correlate(np.arange(n))
+    null = np.array([correlate(order) for order in orders])
+    spread = _left(second.ravel(), basis[:, :1])
+    explained = 1 - float(left_y @ left_y) / float(spread @ spread)
+    raw = float(np.corrcoef(first[off], second[off])[0, 1])
+    p = (1 + int((null >= observed).sum())) / (len(null) + 1)
+    return Partial(raw, observed, null, p, explained)
+
+
+def _similarities(space: Space) -> Float64[np.ndarray, "n n"]:
+    products = space.astype(np.float64) @ space.astype(np.float64).T
+    np.fill_diagonal(products, 0.0)
+    return products
+
+
+def _left(
+    values: Float64[np.ndarray, " pairs"], basis: Float64[np.ndarray, "pairs c"]
+) -> Float64[np.ndarray, " pairs"]:
+    return values - basis @ (basis.T @ values)
+
+
+def gallery_scores(
+    x: Space,
+    y: Space,
+    *,
+    order: Int64[np.ndarray, " n"],
+    queries: int,
+    sizes: Sequence[int],
+    k: int,
+) -> Float64[np.ndarray, "sizes queries"]:
+    """Return each query's share of common neighbors, |Aᵢ ∩ Bᵢ| / k, among ever more stimuli.
+
+    order: of the stimuli; the first `queries` are the queries, and the first m of them the gallery
+    of size m. Rows are normalized by the caller. Memory is that of queries × n similarities per
+    space. Raises MetricError for a size that does not hold the queries and k others.
+    """
+    if min(sizes) < max(queries, k + 1) or max(sizes) > len(order):
+        raise MetricError(
+            f"galleries of {max(queries, k + 1):,} to {len(order):,} stimuli expected; got {sizes}"
+        )
+    products = []
+    for space in (x, y):
+        asked = space[order[:queries]].astype(np.float64)
+        similar = np.empty((queries, max(sizes)), np.float32)
+        for start in range(0, max(sizes), 8192):
+            part = order[start : min(start + 8192, max(sizes))]
+            similar[:, start : start + len(part)] = asked @ space[part].astype(np.float64).T
+        similar[np.arange(queries), np.arange(queries)] = -np.inf
+        products.append(similar)
+    scores = []
+    for size in sizes:
+        near = [
+            np.argpartition(-one[:, :size], k - 1, axis=1)[:, :k].astype(np.int32)
+            for one in products
+        ]
+        scores.append(count_shared(*near) / k)
+    return np.stack(scores)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far two models lie apart. low, high: 95% interval. p: two-sided, by exchanging the two
+    models stimulus by stimulus. needed: stimuli with which a test of 5% finds this difference with
+    a power of 80%.
+    """
+
+    value: float
+    low: float
+    high: float
+    p: float
+    needed: float
+
+
+def compare_paired(
+    a: Values, b: Values, *, draws: int, seed: int, errors: tuple[Values, Values] | None = None
+) -> Difference:
+    """Compare the mean of two models' terms over the same stimuli.
+
+    errors: each stimulus's influence on the two means, if terms are not independent; the spread of
+    their difference then makes the interval, the test and the number of stimuli.
+    """
+    value = float(np.mean(a - b))
+    spread = a - b if errors is None else errors[0] - errors[1]
+    centered = spread - spread.mean()
+    n, variance = len(a), float(centered.var(ddof=1))
+    half = LEVEL * math.sqrt(variance / n)
+    signs = np.random.default_rng(seed).choice((-1.0, 1.0), (draws, n))
+    null = np.abs(signs @ (centered + value)) / n
+    p = (1 + int((null >= abs(value) - 1e-12).sum())) / (draws + 1)
+    needed = math.inf
+    if value:
+        needed = float(np.ceil((LEVEL + POWER) ** 2 * variance / value**2))
+    return Difference(value, value - half, value + half, p, needed)
+
+
+def rank_intervals(
+    means: Float64[np.ndarray, " m"],
+    influences: Float64[np.ndarray, "m n"],
+    *,
+    draws: int,
+    seed: int,
+) -> tuple[Int64[np.ndarray, " m"], Int64[np.ndarray, " m"], Bool[np.ndarray, "m m"]]:
+    """Return the lowest and highest rank of each model, 1 for the largest mean, and which pairs
+    differ.
+
+    For each model its differences from all others have a joint 95% interval, the largest
+    studentized one of `draws` multiplier draws; it ranks below those that are surely larger, and
+    above those that are surely smaller, so the interval holds its rank in at least 95% of samples.
+    Source: Mogstad, Romano, Shaikh, Wilhelm 2024.
+
+    influences: of each stimulus on each mean.
+    """
+    m, n = influences.shape
+    centered = influences - influences.mean(axis=1, keepdims=True)
+    weights = np.random.default_rng(seed).standard_normal((draws, n))
+    moved = weights @ centered.T / n  # draws, models
+    low, high = np.ones(m, np.int64), np.full(m, m)
+    apart = np.zeros((m, m), dtype=bool)
+    for model in range(m):
+        error = (centered - centered[model]).std(axis=1, ddof=1) / math.sqrt(n)
+        error[model] = np.inf
+        error = np.maximum(error, np.finfo(np.float64).tiny)
+        largest = np.abs((moved - moved[:, [model]]) / error).max(axis=1)
+        reach = float(np.quantile(largest, 0.95)) * np.where(np.isinf(error), 0.0, error)
+        above, below = means - means[model] > reach, means[model] - means > reach
+        low[model] += above.sum()
+        high[model] -= below.sum()
+        apart[model] = above | below
+    return low, high, apart

@@ -1,0 +1,186 @@
+"""Controls of a small world equal what its spaces, images and captions give taken literally."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from core.errors import MetricError, NotApplicableError, UnknownNameError
+from core.metrics import METRICS
+from core.questions.alignment.question import Alignment
+from core.questions.asking import answer, ask
+from core.questions.controls import (
+    ALL_CONTROLS,
+    BAG,
+    CLUSTER,
+    FACTOR,
+    FREE,
+    LENGTH,
+    PIXELS,
+    SINGLE,
+    ControlCategories,
+    ControlGallery,
+    ControlLadder,
+    ControlMarks,
+    ControlRanks,
+    text_features,
+)
+from core.spaces.preprocess import normalize_rows
+from core.statistics.controls import draw_orders_within, partial_alignment, shared_by_categories
+from core.statistics.nulls import draw_orders
+from core.store import Store
+from core.study.parts import Calibration, Comparison, LayerPair, Scope
+from core.study.study import Study
+from tests.pages.world import SMALL, PaintedDataset, build
+
+PAIR = LayerPair("gpt2-m", 2, "vit-clip-m", 2)
+SCOPE = Scope("cave")
+KNN = METRICS["mutual_knn"]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    root = tmp_path_factory.mktemp("store")
+    build(
+        root,
+        PaintedDataset(120),
+        vision=(*SMALL["vision"], ("untrained", "s", 0.0)),
+        language=(("GPT2", "s", 0.5), ("GPT2", "m", 0.8), ("LLaMA", "m", 0.9)),
+    )
+    return Study(Store(root), "cave")
+
+
+def spaces(study: Study) -> list[np.ndarray]:
+    return [normalize_rows(study.spaces(name)[layer]) for name, layer in PAIR.places]
+
+
+def test_a_null_within_a_factor_is_that_of_spaces_permuted_within_it(study: Study) -> None:
+    comparison = Comparison(layers="2:2", k=5)
+    calibration = Calibration(null=19, within="scene", seed=2)
+    question = Alignment(
+        SCOPE, (PAIR.x,), (PAIR.y,), axis="", comparison=comparison, calibration=calibration
+    )
+    (row,) = ask(question, study).to_dict("records")
+    x, y = spaces(study)
+    groups = np.arange(120) % 3  # scenes take turns
+    null = [KNN(x, y[order], k=5) for order in draw_orders_within(groups, count=19, seed=2)]
+    assert row["score"] == KNN(x, y, k=5)
+    assert row["null_mean"] == pytest.approx(np.mean(null))
+    assert row["p"] == (1 + sum(value >= row["score"] for value in null)) / 20
+
+
+@pytest.mark.parametrize(
+    ("within", "error", "message"),
+    [
+        ("scenes", UnknownNameError, "scene"),
+        ("900", MetricError, "expected 2 to 60 clusters; got 900"),
+    ],
+)
+def test_what_is_no_category_is_refused(study: Study, within: str, error, message: str) -> None:
+    question = Alignment(SCOPE, (PAIR.x,), (PAIR.y,), calibration=Calibration(19, within=within))
+    with pytest.raises(error, match=message):
+        ask(question, study)
+
+
+def test_within_without_a_null_is_refused(study: Study) -> None:
+    question = Alignment(SCOPE, calibration=Calibration(within="scene"))
+    with pytest.raises(MetricError, match="add --null or remove --within"):
+        ask(question, study)
+
+
+def test_categories_are_aligns_own_nulls(study: Study) -> None:
+    table = answer(ControlCategories(SCOPE, PAIR, k=5, null=19), study).table
+    assert table["null"].tolist() == [FREE, FACTOR, FACTOR, FACTOR, CLUSTER, CLUSTER]
+    assert table["name"].tolist() == ["", "scene", "thing_color", "count", "4", "8"]
+    row = table.iloc[1]
+    calibration = Calibration(19, within="scene")
+    aligned = Alignment(
+        SCOPE, (PAIR.x,), (PAIR.y,), axis="", comparison=Comparison(k=5), calibration=calibration
+    )
+    (same,) = ask(aligned, study).to_dict("records")
+    assert (row["score"], row["p"]) == (same["score"], same["p"])
+    assert row["expected"] == shared_by_categories(np.arange(120) % 3, k=5)
+
+
+def test_rungs_are_scores_of_features_and_partial_alignment_that_of_kernels(study: Study) -> None:
+    table = answer(ControlLadder(SCOPE, PAIR, k=5, null=19), study).table.set_index("control")
+    x, y = spaces(study)
+    webps = study.store.thumbnails("cave", range(120))
+    images = [Image.open(io.BytesIO(webp)).convert("RGB").resize((16, 16)) for webp in webps]
+    pixels = np.stack([np.asarray(image, float).ravel() for image in images])
+    pixels = normalize_rows(pixels - pixels.mean(axis=0))
+    read = [normalize_rows(layer) for layer in study.spaces(PAIR.x)]
+    assert table.loc[PIXELS, "score"] == max(KNN(pixels, layer, k=5) for layer in read)
+    found = partial_alignment(x, y, [pixels], draw_orders(120, count=19, seed=0))
+    assert table.loc[PIXELS, "partial"] == pytest.approx(found.partial)
+    assert table.loc[PIXELS, "p"] == found.p
+    assert "are as similar as the next" in table.loc[BAG, "reason"]  # one word each of their own
+    # colors are in the captions and in the pictures: together they explain more than either
+    assert table.loc[ALL_CONTROLS, "explained"] > table["explained"].drop(ALL_CONTROLS).max()
+    assert table.loc["ViT S · untrained", "of"] == "image"
+
+
+def test_features_of_texts_by_hand() -> None:
+    found = text_features([["red", "red", "ball"], ["red", "tree"], ["a", "tree"]])
+    two = np.log(3 / 2)
+    bag = found[BAG]  # in the order of how many texts have a word: red, tree, ball, a
+    np.testing.assert_allclose(bag[0], [2 * two, 0, np.log(3), 0])
+    np.testing.assert_allclose(bag[2], [0, two, 0, np.log(3)])
+    np.testing.assert_allclose(np.linalg.norm(found[LENGTH], axis=1), 1)
+    products = found[LENGTH] @ found[LENGTH].T
+    assert products[1, 2] > products[0, 1] > products[0, 2]  # 7, 5 and 10 characters
+
+
+def test_a_gallery_of_everything_is_the_queries_share_of_the_whole_score(study: Study) -> None:
+    table = answer(ControlGallery(SCOPE, PAIR, k=5), study).table
+    single = table[table["setting"] == SINGLE]
+    assert single["size"].tolist() == [30, 60, 120]
+    x, y = spaces(study)
+    order = draw_orders(120, count=1, seed=0)[0]
+    small = order[:30]
+    assert single["score"].iloc[0] == pytest.approx(KNN(x[small], y[small], k=5))
+    lists = [np.argsort(-(one @ one.T - 9 * np.eye(120)), axis=1)[:, :5] for one in (x, y)]
+    shares = [len({*a} & {*b}) / 5 for a, b in zip(*lists, strict=True)]
+    assert single["score"].iloc[-1] == pytest.approx(np.mean(np.array(shares)[small]))
+    assert single["chance"].tolist() == [5 / 29, 5 / 59, 5 / 119]
+    assert table["reason"].iloc[-1] == "no two images have the same caption"
+
+
+def test_ranks_are_those_of_mean_scores_and_the_leads_are_their_differences(study: Study) -> None:
+    table = answer(ControlRanks(SCOPE, draws=199), study).table
+    aligned = ask(Alignment(SCOPE, axis=""), study)
+    trained = aligned[
+        aligned["model_y"].str.startswith("vit") & ~aligned["model_y"].str.contains("untrained")
+    ]
+    means = trained.groupby("model_x")["score"].mean().sort_values(ascending=False)
+    assert table["model"].tolist() == means.index.tolist()
+    np.testing.assert_allclose(table["score"], means)
+    np.testing.assert_allclose(table["lead"].iloc[:-1], -np.diff(means), atol=1e-12)
+    assert (table["rank_low"] <= table["rank"]).all()
+    assert (table["rank"] <= table["rank_high"]).all()
+
+
+def test_ranks_need_models_of_both_modalities(tmp_path: Path) -> None:
+    build(tmp_path, PaintedDataset(40), vision=SMALL["vision"], language=(), reality=False)
+    with pytest.raises(NotApplicableError, match="there are 0 and 3"):
+        ask(ControlRanks(SCOPE), Study(Store(tmp_path), "cave"))
+
+
+def test_marks_are_the_questions_own_first_findings(study: Study) -> None:
+    found = answer(ControlMarks(SCOPE), study)
+    whole = [
+        answer(question(SCOPE), study).findings[at]
+        for question, at in (
+            (ControlCategories, 0),
+            (ControlCategories, 1),
+            (ControlLadder, 0),
+            (ControlGallery, 0),
+            (ControlRanks, 0),
+        )
+    ]
+    assert list(found.findings) == whole
+    assert found.table["verdict"].tolist() == [one.verdict for one in whole]

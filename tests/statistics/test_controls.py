@@ -1,0 +1,213 @@
+"""Simpler explanations: brute force, closed forms, planted structure, calibration by simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.errors import MetricError
+from core.metrics import METRICS
+from core.spaces.preprocess import normalize_rows
+from core.statistics.controls import (
+    Difference,
+    check_groups,
+    compare_paired,
+    draw_orders_within,
+    gallery_scores,
+    group,
+    partial_alignment,
+    rank_intervals,
+    shared_by_categories,
+)
+from core.statistics.nulls import draw_orders
+
+KNN = METRICS["mutual_knn"]
+
+
+def of_categories(
+    groups: np.ndarray, rng: np.random.Generator, *, fine: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return two spaces that share categories, and within these as much as `fine` says."""
+    n, count = len(groups), groups.max() + 1
+    shared = rng.standard_normal((n, 8))
+    spaces = []
+    for _ in range(2):
+        centers = 30 * rng.standard_normal((count, 12))[groups]
+        turned = shared @ np.linalg.qr(rng.standard_normal((12, 8)))[0].T
+        own = rng.standard_normal((n, 12))
+        spaces.append(normalize_rows(centers + fine * turned + own))
+    return spaces[0], spaces[1]
+
+
+def p_within(x: np.ndarray, y: np.ndarray, groups: np.ndarray, *, count: int, seed: int) -> float:
+    observed = KNN(x, y)
+    orders = draw_orders_within(groups, count=count, seed=seed)
+    return (1 + sum(KNN(x, y[order]) >= observed for order in orders)) / (count + 1)
+
+
+def test_orders_stay_within_their_categories_and_reach_all_of_them() -> None:
+    groups = np.array([0, 1, 0, 2, 1, 0, 2])
+    orders = draw_orders_within(groups, count=300, seed=0)
+    assert (groups[orders] == groups).all()
+    np.testing.assert_array_equal(np.sort(orders, axis=1), np.tile(np.arange(7), (300, 1)))
+    assert len(np.unique(orders, axis=0)) == 6 * 2 * 2
+
+
+def test_missing_values_are_a_category_and_single_ones_are_refused() -> None:
+    assert group(pd.Series(["a", None, "b", None, "a"])).tolist() == [0, 1, 2, 1, 0]
+    with pytest.raises(MetricError, match="most of the 9 values of hue have one"):
+        check_groups(np.arange(9), "hue")
+
+
+@pytest.mark.parametrize("sizes", [[64] * 16, [5, 8, 300, 40, 47], [400]])
+def test_what_categories_alone_share_is_what_two_such_spaces_reach(sizes: list[int]) -> None:
+    """Unequal categories, too, some with fewer than k others."""
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    rng = np.random.default_rng(0)
+    found = [KNN(*of_categories(groups, rng)) for _ in range(4)]
+    assert np.mean(found) == pytest.approx(shared_by_categories(groups, k=10), rel=0.08)
+
+
+def test_equal_categories_share_what_the_formula_says() -> None:
+    groups = np.repeat(np.arange(16), 64)
+    assert shared_by_categories(groups, k=10) == pytest.approx(10 / (1024 / 16 - 1))
+
+
+def test_a_null_within_categories_finds_planted_structure_alone() -> None:
+    groups = np.repeat(np.arange(6), [10, 15, 30, 35, 40, 70])
+    rng = np.random.default_rng(0)
+    assert p_within(*of_categories(groups, rng, fine=3), groups, count=99, seed=0) == 0.01
+    x, y = of_categories(groups, rng)
+    free = draw_orders(len(x), count=99, seed=0)
+    assert all(KNN(x, y) > KNN(x, y[order]) for order in free)  # the usual null calls it aligned
+    assert p_within(x, y, groups, count=99, seed=0) > 0.05
+
+
+@pytest.mark.slow
+def test_p_within_categories_is_uniform_where_only_categories_are_shared() -> None:
+    rng, groups = np.random.default_rng(0), np.repeat(np.arange(4), [12, 20, 28, 40])
+    found = [
+        p_within(*of_categories(groups, rng), groups, count=39, seed=seed) for seed in range(500)
+    ]
+    steps = np.sort(found)
+    for level in (0.05, 0.1, 0.25, 0.5, 0.75):  # within three standard errors
+        share = np.mean(steps <= level + 1e-9)
+        assert share == pytest.approx(level, abs=3 * np.sqrt(level * (1 - level) / 500))
+
+
+def test_partial_alignment_is_what_independent_regressions_leave() -> None:
+    rng = np.random.default_rng(0)
+    x, y, one, other = (normalize_rows(rng.standard_normal((40, 5))) for _ in range(4))
+    x = normalize_rows(x + one)
+    y = normalize_rows(y + one + other)
+    orders = draw_orders(40, count=19, seed=0)
+    found = partial_alignment(x, y, [one, other], orders)
+    pairs = np.triu_indices(40, 1)
+    design = np.column_stack([np.ones(len(pairs[0])), *((c @ c.T)[pairs] for c in (one, other))])
+
+    def rest(values: np.ndarray) -> np.ndarray:
+        return values - design @ np.linalg.lstsq(design, values)[0]
+
+    first, second = rest((x @ x.T)[pairs]), rest((y @ y.T)[pairs])
+    assert found.partial == pytest.approx(np.corrcoef(first, second)[0, 1])
+    assert found.raw == pytest.approx(np.corrcoef((x @ x.T)[pairs], (y @ y.T)[pairs])[0, 1])
+    whole = np.zeros((40, 40))
+    whole[pairs] = second
+    whole += whole.T
+    for order, value in zip(orders, found.null, strict=True):
+        again = rest(whole[np.ix_(order, order)][pairs])
+        assert value == pytest.approx(np.corrcoef(first, again)[0, 1])
+
+
+def test_a_planted_nuisance_explains_all_and_a_planted_signal_stays() -> None:
+    rng = np.random.default_rng(1)
+    nuisance, signal = rng.standard_normal((2, 150, 4))
+    orders = draw_orders(150, count=99, seed=0)
+
+    def aligned(*parts: np.ndarray) -> tuple[float, float]:
+        """Return raw correlation and partial p of two spaces whose similarities are sums."""
+        x, y = (
+            np.hstack([normalize_rows(one) for one in (*parts, rng.standard_normal((150, 4)))])
+            for _ in range(2)
+        )
+        found = partial_alignment(x, y, [normalize_rows(nuisance)], orders)
+        return found.raw, found.p
+
+    raw, p = np.transpose([aligned(nuisance) for _ in range(30)])
+    assert raw.min() > 0.4
+    assert np.mean(p) == pytest.approx(0.5, abs=0.16)  # three standard errors of uniform values
+    assert all(aligned(nuisance, signal)[1] == 0.01 for _ in range(3))
+
+
+def test_a_gallery_is_what_brute_force_finds_and_follows_the_formula() -> None:
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(8), 100)
+    x, y = of_categories(groups, rng, fine=1)
+    order = rng.permutation(800)
+    found = gallery_scores(x, y, order=order, queries=20, sizes=(50, 800), k=10)
+    for row, size in zip(found, (50, 800), strict=True):
+        rows = order[:size]
+        near = []
+        for space in (x, y):
+            products = space[rows[:20]] @ space[rows].T
+            products[np.arange(20), np.arange(20)] = -9
+            near.append(np.argsort(-products, axis=1)[:, :10])
+        expected = [len({*a} & {*b}) / 10 for a, b in zip(*near, strict=True)]
+        np.testing.assert_allclose(row, expected)
+    x, y = of_categories(groups, rng)
+    alone = gallery_scores(x, y, order=order, queries=400, sizes=(400, 800), k=10).mean(axis=1)
+    for score, size in zip(alone, (400, 800), strict=True):
+        assert score == pytest.approx(shared_by_categories(groups[order[:size]], k=10), rel=0.1)
+
+
+def test_galleries_that_hold_no_queries_are_refused() -> None:
+    x = np.eye(30)
+    with pytest.raises(MetricError, match="galleries of 20 to 30 stimuli expected"):
+        gallery_scores(x, x, order=np.arange(30), queries=20, sizes=(10,), k=5)
+
+
+def test_a_paired_comparison_by_hand() -> None:
+    a, b = np.array([1.0, 0.5, 0.5, 1.0]), np.array([0.5, 0.5, 0.0, 0.5])
+    found = compare_paired(a, b, draws=4999, seed=0)
+    assert found.value == pytest.approx(0.375)  # differences: 0.5, 0, 0.5, 0.5
+    assert found.high - found.value == pytest.approx(1.959964 * 0.25 / 2)
+    assert found.p == pytest.approx(4 / 16, abs=0.03)  # signs that reach as far: 2 of 8, twice
+    assert found.needed == np.ceil(2.801585**2 * 0.0625 / 0.375**2)
+
+
+def test_equal_models_are_tied_and_far_ones_have_ranks_of_their_own() -> None:
+    rng = np.random.default_rng(0)
+    terms = rng.standard_normal((4, 2000)) + np.array([0.0, 0.01, 1.0, 2.0])[:, None]
+    low, high, apart = rank_intervals(terms.mean(axis=1), terms, draws=2000, seed=0)
+    assert (low.tolist(), high.tolist()) == ([3, 3, 2, 1], [4, 4, 2, 1])
+    assert apart[2, 3]
+    assert not apart[0, 1]
+
+
+@pytest.mark.slow
+def test_intervals_cover_and_the_planned_number_of_stimuli_gives_its_power() -> None:
+    rng, gap = np.random.default_rng(0), 0.05
+
+    def compare(n: int, draws: int) -> Difference:
+        shared = rng.random(n)
+        a = (rng.random(n) < np.clip(shared + gap, 0, 1)).astype(float)
+        return compare_paired(a, (rng.random(n) < shared).astype(float), draws=draws, seed=0)
+
+    truth = gap - gap**2 / 2  # some chances are clipped at 1
+    found = [compare(300, 19) for _ in range(1000)]
+    assert 0.93 <= np.mean([one.low <= truth <= one.high for one in found]) <= 0.97
+    needed = int(compare(200_000, 19).needed)
+    hits = [compare(needed, 199).p <= 0.05 for _ in range(500)]
+    assert 0.75 <= np.mean(hits) <= 0.85
+
+
+@pytest.mark.slow
+def test_rank_intervals_hold_the_rank_in_at_least_95_percent_of_samples() -> None:
+    rng, means, held = np.random.default_rng(0), np.array([0.0, 0.1, 0.2, 0.22, 0.5]), []
+    for seed in range(400):
+        terms = rng.standard_normal((5, 200)) + means[:, None] + rng.standard_normal(200)
+        low, high, _ = rank_intervals(terms.mean(axis=1), terms, draws=500, seed=seed)
+        rank = np.array([5, 4, 3, 2, 1])
+        held.append((low <= rank) & (rank <= high))
+    assert np.mean(held, axis=0).min() >= 0.93
