@@ -247,7 +247,9 @@ def partial_correlation(
     return Correlation(r, float(low), float(high), p, n)
 
 
-def _sound(*columns: np.ndarray) -> tuple[Bool[np.ndarray, " n"], list[Values]]:
+def _sound(
+    *columns: np.ndarray,
+) -> tuple[Bool[np.ndarray, " n"], list[Float64[np.ndarray, " sound"]]]:
     if len({len(column) for column in columns}) > 1:
         raise InputError(
             "expected one value of each for every model; got"
