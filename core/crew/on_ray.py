@@ -84,7 +84,7 @@ def _connect(address: str, leaving: ExitStack) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they say less than the error below
             ray.init(log_to_driver=False, configure_logging=False, **settings)
-    except (RuntimeError, ConnectionError, TimeoutError, ValueError, RayError) as error:
+    except Exception as error:  # of no kind of its own if Ray starts too slowly
         # a traceback of the head may precede the last line
         reason = str(error).strip().rpartition("\n")[2] or type(error).__name__
         raise ClusterError(advice % reason) from error

@@ -61,8 +61,8 @@ def test_a_deep_link_opens_first_on_a_fresh_server(browser, tmp_path: Path) -> N
     log = tmp_path / "server.log"
     with serve(tmp_path, log=log) as address:
         page = new_page(browser)
-        page.goto(f"{address}/alignment")
-        expect(page.locator("h1")).to_contain_text("agree", timeout=60_000)
+        page.goto(f"{address}/trends")
+        expect(page.locator("h1")).to_contain_text("align")
         assert page.get_by_text("Page not found").count() == 0
         page.close()
     assert "Traceback" not in log.read_text()
@@ -98,6 +98,6 @@ def test_a_fragment_within_one_that_is_drawn_again_at_once_arrives(browser, tmp_
         page = new_page(browser)
         page.goto(address)
         page.get_by_role("button", name="Again").click()
-        page.get_by_text("drawn 2 times").wait_for(timeout=60_000)
+        page.get_by_text("drawn 2 times").wait_for()
         assert page.get_by_text("innermost").count() == 1
         page.close()

@@ -227,10 +227,10 @@ def await_listeners(*ports: int) -> None:
 def test_a_cluster_that_runs_already_does_a_study_as_this_process_does(
     study: Path, alone: Path, head: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RAY_CLIENT_INITIAL_CONNECTION_TIMEOUT_S", "30")  # it has just begun
+    monkeypatch.setenv("RAY_CLIENT_INITIAL_CONNECTION_TIMEOUT_S", "300")  # it has just begun
     store = study.parent / "joined"
     command = [sys.executable, "-m", "core", *words(study, store, "--on", head)]
-    ended = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=300)
+    ended = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=600)
     assert ended.returncode == 0, ended.stderr
     assert "units of work on Ray: 3/3 (100%)" in ended.stderr
     check_equal(store, alone)

@@ -69,7 +69,7 @@ def secrets(store):
 
 
 PLACES = ("", "/", "/static/", "/app/static/", "/media/", "/component/", "/component/x/")
-PLACES += ("/_stcore/bidi-components/", "/_stcore/", "/library/", "/_stcore/upload_file/a/")
+PLACES += ("/_stcore/bidi-components/", "/_stcore/", "/data/", "/_stcore/upload_file/a/")
 WAYS = ("../" * 12, "..%2f" * 12, "%2e%2e/" * 12, "....//" * 12, "..%5c" * 12, "//", "%00/")
 
 
@@ -87,7 +87,7 @@ def test_no_address_gives_a_file_away(port, secrets):
 
 def test_sources_and_data_have_no_address(port):
     shell = ask(port, "/").body
-    for path in ("/app.py", "/pages/jobs.py", "/data/icon.png", "/.streamlit/config.toml"):
+    for path in ("/app.py", "/pages/data.py", "/data/icon.png", "/.streamlit/config.toml"):
         status, _, body = ask(port, path)
         assert status >= 400 or body == shell, path
 
