@@ -240,4 +240,4 @@ def _layers(features: np.ndarray | Sequence[np.ndarray]) -> list[np.ndarray]:
             "expected features (n, d), (n, layers, d), or an (n, d) array for each layer; got"
             f" {[layer.shape for layer in layers]}"
         )
-    return [narrowed(layer, Path("the features"))[0] for layer in layers]
+    return [narrowed(layer, Path("the features")) for layer in layers]

@@ -118,15 +118,13 @@ def _say(sentence: str) -> int:
 
 
 def _clean(store: Path) -> None:
-    from core.store.writer import convert_results, remove_leftovers
+    from core.store.writer import remove_leftovers
 
     if not store.is_dir():
         raise StoreError(
             f"a store is a folder, but {store} is a file; name another place with --store"
         )
     remove_leftovers(store)
-    if any(store.glob("results/*/*.duckdb")):
-        convert_results(store)
 
 
 def make_parser(word: str | None = None) -> argparse.ArgumentParser:

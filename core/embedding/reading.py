@@ -64,7 +64,8 @@ def read_dataset(store: Path, dataset: Dataset, encoder: Encoder, level: str | N
     mark = "-longest-first"
     if any(len(several) > 1 for several in texts):
         load = partial(load_items, texts.__getitem__)
-        return Reading(AveragingEncoder(encoder), load, order, mark)
+        averaging = AveragingEncoder(encoder, encoder.card, encoder.device, encoder.recipe)
+        return Reading(averaging, load, order, mark)
     single = [text for (text,) in texts]
     return Reading(encoder, partial(load_items, single.__getitem__), order, mark)
 
@@ -99,18 +100,9 @@ class AveragingEncoder:
     """
 
     encoder: Encoder
-
-    @property
-    def card(self) -> ModelCard:
-        return self.encoder.card
-
-    @property
-    def device(self) -> object:
-        return self.encoder.device
-
-    @property
-    def recipe(self) -> Plain:
-        return self.encoder.recipe
+    card: ModelCard
+    device: object
+    recipe: Plain
 
     def encode(self, items: Sequence[tuple[str, ...]]) -> Encoding:
         encoding = self.encoder.encode([text for texts in items for text in texts])

@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import overload
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float32, Int64
@@ -110,15 +110,7 @@ class SavedLayers(Sequence[Float32[np.ndarray, "n _"]]):
     def __len__(self) -> int:
         return self._count
 
-    @overload
-    def __getitem__(self, index: int) -> Float32[np.ndarray, "n _"]: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Float32[np.ndarray, "n _"]]: ...
-    def __getitem__(
-        self, index: int | slice
-    ) -> Float32[np.ndarray, "n _"] | list[Float32[np.ndarray, "n _"]]:
-        if isinstance(index, slice):
-            return [self[each] for each in range(*index.indices(self._count))]
+    def __getitem__(self, index: Any) -> Any:
         layer = read_all(self._shards, self._order, f"layer_{range(self._count)[index]:02d}")
         assert layer is not None
         return layer

@@ -22,7 +22,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file
 from torch import Tensor
 
-from core.encoders.fields import check_training, read_json
+from core.encoders.fields import read_json
 from core.encoders.requests import TYPES, Precision
 from core.errors import EncoderError, PlatoscopeError
 from core.files.texts import Json
@@ -205,10 +205,6 @@ def read_notes(folder: Path) -> Json:
         raise EncoderError(
             f"{path} must hold text for {', '.join(texts)} and an object for training"
         )
-    try:
-        check_training(notes.get("training", {}))
-    except ValueError as error:
-        raise EncoderError(f"{path}: {error}; check the file") from error
     return notes
 
 

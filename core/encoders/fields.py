@@ -6,12 +6,10 @@ import json
 import re
 import reprlib
 from pathlib import Path
-from typing import Any
 
 from core.errors import EncoderError
 from core.files.texts import Json
 from core.files.userfile import CONFIG, UserFile, said
-from core.recipe import Plain
 
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"  # names the files of weights that are split
@@ -23,19 +21,6 @@ FORMS = (
     (PICKLED, f"{PICKLED}.index.json", "pytorch_model*.bin"),
 )
 WEIGHTS = tuple(pattern for _, _, pattern in FORMS)
-
-# what a card says of a training, as far as others read it: types, and what they are called
-Kinds = dict[str, tuple[Any, str]]
-TEXT, COUNT, NUMBER = (str, "text"), (int, "a whole number"), ((int, float), "a number")
-MODEL = ((str, type(None)), "a model's name, or null")
-TRAINING: Kinds = {"steps": COUNT, "seed": COUNT}
-RUN: Kinds = {
-    **dict.fromkeys(("name", "size", "objective", "varies"), TEXT),
-    **dict.fromkeys(("start", "teacher"), MODEL),
-    **TRAINING,
-    **dict.fromkeys(("data", "decay"), NUMBER),
-}
-FIELDS = {"": TRAINING, ".config": RUN, ".config.options": {}}
 
 
 def read_json(path: Path) -> Json:
@@ -63,17 +48,3 @@ def check_index(path: Path) -> list[str]:
             f" {reprlib.repr(parts)}; check the file"
         )
     return names
-
-
-def check_training(training: Plain) -> None:
-    """Raise ValueError if a card says of a model's training what it cannot mean."""
-    config = training.get("config") or {}
-    options = config.get("options", {}) if isinstance(config, dict) else {}
-    parts = {"": training, ".config": config, ".config.options": options}
-    for part, holder in parts.items():
-        if not isinstance(holder, dict):
-            raise ValueError(f"training{part} must be an object, got {reprlib.repr(holder)}")
-        for name, (kinds, expected) in FIELDS[part].items():
-            if name in holder and not isinstance(holder[name], kinds):
-                shown = reprlib.repr(holder[name])
-                raise ValueError(f"training{part}.{name} must be {expected}, got {shown}")

@@ -28,9 +28,6 @@ from core.files.userfile import shown
 
 Space = Float32[np.ndarray, "_ _"]  # (n, d); d may differ between layers
 FEATS = "feats"  # of platonic-rep
-OFFSET = 1e3  # times the largest deviation: what float32 then loses of it is above 10⁻⁴
-NOISE = 1e-12  # of an offset: smaller deviations are float64's own rounding
-TINY, HUGE = 1e-30, 1e30  # between which float32 is far from its ends
 COMPARED = 10_000  # rows, of many, that are compared after narrowing
 REMEDY = "subtract what is common to all rows, and take logarithms of what spans many powers of ten"
 # keep no order of their own, if their names are sorted
@@ -40,8 +37,7 @@ UNORDERED = (".h5", ".hdf5", ".mat", ".safetensors")
 @dataclass(frozen=True)
 class Features:
     """Layers with their names, and the id of each row, None if the file has none. named_by: the
-    array of the ids. changed: what was done so that float32 holds the layers, "centered" or
-    "rescaled".
+    array of the ids.
     """
 
     layers: list[Float32[np.ndarray, "..."]]  # (n, d); of repeats (r, n, d)
@@ -49,14 +45,11 @@ class Features:
     ids: list[str] | None = None
     named_by: str = ""
     left_out: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()
 
     @property
     def notes(self) -> list[str]:
         out = ", ".join(shortened(plain_name(name), LONGEST) for name in self.left_out)
-        done = f"Layers are {' and '.join(self.changed)}, so that float32 holds them."
-        left = f"Left out, since they are no features: {out}."
-        return [*([done] if self.changed else []), *([left] if out else [])]
+        return [f"Left out, since they are no features: {out}."] if out else []
 
 
 def read_features(path: Path, columns: Columns = EVERY) -> Features:
@@ -65,7 +58,7 @@ def read_features(path: Path, columns: Columns = EVERY) -> Features:
     kept = {name: array for name, array in arrays.items() if is_layer(name, array, columns)}
     kept = {FEATS: kept[FEATS]} if FEATS in kept and kept[FEATS].ndim == 3 else kept
     made = {name: _split(array, path, alone=len(kept) == 1) for name, array in kept.items()}
-    rows = sorted({len(layer) for layers in made.values() for layer, _ in layers})
+    rows = sorted({len(layer) for layers in made.values() for layer in layers})
     if not rows:
         held = "; ".join(
             f"{shown(name)} of type {array.dtype} and shape {array.shape}"
@@ -85,16 +78,15 @@ def read_features(path: Path, columns: Columns = EVERY) -> Features:
 
 def gather(
     arrays: Arrays,
-    made: Mapping[str, Sequence[tuple[Float32[np.ndarray, "..."], tuple[str, ...]]]],
+    made: Mapping[str, Sequence[Float32[np.ndarray, "..."]]],
     ids: tuple[list[str] | None, str],
 ) -> Features:
-    layers, names, changed = list[Space](), list[str](), dict[str, None]()
+    layers, names = list[Space](), list[str]()
     for name, each in made.items():
-        layers += [layer for layer, _ in each]
+        layers += each
         names += [name] if len(each) == 1 and name else [f"layer {at}" for at in range(len(each))]
-        changed |= dict.fromkeys(change for _, changes in each for change in changes)
     left_out = tuple(name for name in arrays if name not in made and name != ids[1])
-    return Features(layers, tuple(names), *ids, left_out, tuple(changed))
+    return Features(layers, tuple(names), *ids, left_out)
 
 
 def held_arrays(path: Path, columns: Columns) -> Arrays:
@@ -241,7 +233,7 @@ def natural_order(names: Iterable[str]) -> list[str]:
     return sorted(names, key=key)
 
 
-def _split(array: np.ndarray, path: Path, *, alone: bool) -> list[tuple[Space, tuple[str, ...]]]:
+def _split(array: np.ndarray, path: Path, *, alone: bool) -> list[Space]:
     if array.ndim not in ((2, 3) if alone else (2,)) or 0 in array.shape:
         wanted = "(n, d) or (n, layers, d)" if alone else "(n, d) for each of several arrays"
         maps = "; of maps (n, channels, height, width) save the mean over both" * (array.ndim == 4)
@@ -252,42 +244,25 @@ def _split(array: np.ndarray, path: Path, *, alone: bool) -> list[tuple[Space, t
     return [narrowed(layer, path) for layer in layers]
 
 
-def narrowed(
-    layer: np.ndarray, path: Path, *, center: bool = True
-) -> tuple[Space, tuple[str, ...]]:
-    """Return a matrix as float32, and what was done to it: "rescaled" if its scale is out of
-    float32's range, "centered" if columns have an offset that would cost precision. Neither changes
-    CKA. Raise FeatureError if float32 still tells less than half of the rows apart, or makes one
-    zero.
+def narrowed(layer: np.ndarray, path: Path) -> Space:
+    """Return a matrix as float32; raise FeatureError if that makes a row zero or infinite, or tells
+    less than half of the rows apart.
     """
-    with np.errstate(over="ignore", invalid="ignore"):  # infinity, which no embedding takes
-        if layer.dtype.itemsize < (8 if layer.dtype.kind == "f" else 4):
-            return np.ascontiguousarray(layer, np.float32), ()
-        wide, done = layer.astype(np.float64), list[str]()
-        largest = np.abs(wide).max()
-        if not np.isfinite(largest) or not largest:
-            return np.ascontiguousarray(layer, np.float32), ()
-        if not TINY < largest < HUGE:
-            wide /= largest
-            done.append("rescaled")
-        middle = wide.mean(axis=0)
-        spread, size = np.abs(wide - middle).max(axis=0), np.abs(middle)
-        far = (size > OFFSET * spread) & (size > spread.max()) & (spread > NOISE * size)
-        if center and far.any():
-            wide = wide - np.where(far, middle, 0)
-            done.append("centered")
-        narrow = np.ascontiguousarray(wide, np.float32)
-    of = "row" if center else "pair"
-    if len(lost := np.flatnonzero((wide if center else layer).any(axis=1) & ~narrow.any(axis=1))):
+    with np.errstate(over="ignore", invalid="ignore"):
+        narrow = np.ascontiguousarray(layer, np.float32)
+    if layer.dtype.itemsize < (8 if layer.dtype.kind == "f" else 4):
+        return narrow
+    lost = np.flatnonzero(layer.any(axis=1) & ~narrow.any(axis=1))
+    if len(lost) or np.isfinite(narrow).all() < np.isfinite(layer).all():
+        what = f"row {lost[0]} all zeros" if len(lost) else "values infinite"
         raise FeatureError(
-            f"{of} {lost[0]} of {path} is so small next to others that float32, in which the store"
-            f" keeps them, makes it 0; {REMEDY}"
+            f"float32, in which the store keeps them, makes {what} in {path}; {REMEDY}"
         )
-    some = slice(None, None, len(wide) // COMPARED + 1)
-    before, after = (len({(row + 0.0).tobytes() for row in one[some]}) for one in (wide, narrow))
-    if (spread > NOISE * size).any() and after < before and after < max(2, before / 2):
+    some = slice(None, None, len(layer) // COMPARED + 1)
+    before, after = (len({(row + 0.0).tobytes() for row in one[some]}) for one in (layer, narrow))
+    if after < before and after < max(2, before / 2):
         raise FeatureError(
-            f"float32, in which the store keeps them, tells {after:,} of {before:,} {of}s of {path}"
+            f"float32, in which the store keeps them, tells {after:,} of {before:,} rows of {path}"
             f" apart; {REMEDY}"
         )
-    return narrow, tuple(done)
+    return narrow

@@ -76,7 +76,7 @@ def read_content(request: ImportRequest, stimuli: Sequence[str]) -> Content:
         )
     columns = Columns(request.id_column, request.feature_column, request.drop, tuple(stimuli))
     if over != "none":
-        held = read_repeats(path, columns, over)
+        held = read_repeats(path, columns)
     elif request.dissimilarities:
         held = read_dissimilarities(path, columns)
     else:
@@ -172,7 +172,7 @@ def joined(repeats: Repeats, over: Over) -> Float32[np.ndarray, "n _"]:
     return np.concatenate(list(repeats), axis=1)
 
 
-def read_repeats(path: Path, columns: Columns = EVERY, over: Over = "trials") -> Features:
+def read_repeats(path: Path, columns: Columns = EVERY) -> Features:
     """Read one array (repeats, stimuli, units) per layer; or (rows, units), in any order, with the
     stimulus of each row. Raise FeatureError for other shapes, for a single repeat, and for layers
     with different numbers of repeats.
@@ -196,22 +196,11 @@ def read_repeats(path: Path, columns: Columns = EVERY, over: Over = "trials") ->
             f"{path} has layers of {min(counts)} to {max(counts)} repeats and stimuli; expected as"
             " many of each: import layers that were measured at other times as models of their own"
         )
-    made = {name: [_narrowed(array, over, path)] for name, array in kept.items()}
+    made = {
+        name: [narrowed(array.reshape(-1, array.shape[-1]), path).reshape(array.shape)]
+        for name, array in kept.items()
+    }
     return replace(gather(arrays, made, ids), names=tuple(kept) if all(kept) else ())
-
-
-def _narrowed(array: np.ndarray, over: Over, path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return repeats as float32; over trials, columns are centered together, so that differences
-    between trials stay.
-    """
-    if array.ndim == 2:
-        return narrowed(array, path)
-    repeats, rows, units = array.shape
-    if over == "trials":
-        flat, done = narrowed(array.reshape(-1, units), path)
-        return flat.reshape(array.shape), done
-    flat, done = narrowed(np.moveaxis(array, 0, 1).reshape(rows, -1), path)
-    return np.ascontiguousarray(np.moveaxis(flat.reshape(rows, repeats, units), 1, 0)), done
 
 
 def read_dissimilarities(path: Path, columns: Columns = EVERY) -> Features:
@@ -232,7 +221,7 @@ def read_dissimilarities(path: Path, columns: Columns = EVERY) -> Features:
         name: [checked(each, path) for each in _unfold(arrays[name].astype(np.float64))]
         for name in kept
     }
-    sizes = sorted({len(layer) for layers in made.values() for layer, _ in layers})
+    sizes = sorted({len(layer) for layers in made.values() for layer in layers})
     if len(sizes) > 1:
         raise FeatureError(f"{path} has layers over {sizes} stimuli; expected as many in each")
     return gather(arrays, made, find_ids(arrays, sizes[0], columns, path))
@@ -257,10 +246,8 @@ def _square(pairs: np.ndarray) -> np.ndarray:
     return matrix + matrix.T
 
 
-def checked(matrix: np.ndarray, path: Path) -> tuple[Matrix, tuple[str, ...]]:
-    """Return a matrix of dissimilarities, and what was done so that float32 holds it; raise
-    FeatureError for any other.
-    """
+def checked(matrix: np.ndarray, path: Path) -> Matrix:
+    """Return a matrix of dissimilarities in float32; raise FeatureError for any other."""
     if matrix.ndim != 2 or len(matrix) != matrix.shape[1]:
         raise FeatureError(
             f"{path} holds an array of shape {matrix.shape}; expected dissimilarities of n stimuli:"
@@ -281,8 +268,7 @@ def checked(matrix: np.ndarray, path: Path) -> tuple[Matrix, tuple[str, ...]]:
     if matrix.min() < 0:
         raise FeatureError(f"{path} has negative entries; expected dissimilarities of at least 0")
     pairs = (matrix / 2 + matrix.T / 2)[np.triu(np.ones(matrix.shape, dtype=bool), 1)]
-    values, changed = narrowed(pairs[:, None], path, center=False)
-    return _square(values[:, 0]), changed
+    return _square(narrowed(pairs[:, None], path)[:, 0])
 
 
 def describe_subject(name: str) -> Json:

@@ -25,7 +25,6 @@ SMALL = 64 * MB  # in memory: as much is always read
 
 NOTE = MB  # bytes that a person writes by hand: a plan, an instruction
 CONFIG = 64 * MB  # bytes of a model's config, card or index: of 100,000 tensors, 14 MB
-NOTES = 16 * MB  # bytes of titles: 10,000 of them
 SHEET = 16 * MB  # bytes of a table of scores: 100,000 of them
 TEXT = 2 * GB  # bytes of a caption table or a text: OpenWebText has 40 GB in 80 files
 UPLOAD = 500 * MB  # bytes of a file that is uploaded: it is held in memory; more goes into a folder

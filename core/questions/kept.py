@@ -18,7 +18,7 @@ from core.questions.question import Question
 from core.questions.topics import find_kind
 from core.recipe import Recipe
 from core.spaces.choices import EXACT, Clamping
-from core.store.editing import ANSWER, KeptResult, results_over
+from core.store.editing import ANSWERS, KeptResult, results_over
 from core.store.schema import SUMMARY
 from core.study.parts import Scope
 from core.study.study import KEPT, Study
@@ -50,9 +50,9 @@ def list_results(study: Study) -> pd.DataFrame:
 def _holds(one: KeptResult) -> str:
     if kind := find_kind(one.recipe.kind):
         return kind.title()
-    if one.sort == ANSWER:
+    if one.sort == ANSWERS:
         return f"A former question ({one.recipe.kind})"
-    name, _ = one.sort
+    name = one.sort
     of = one.name.removeprefix(SUMMARY) if one.recipe.kind == "captions" else "".join(one.models)
     return f"{name[:1].upper()}{name[1:]}{of and ': '}{of}"
 

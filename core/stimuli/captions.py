@@ -43,12 +43,7 @@ class Problem:
     reason: str
 
     def __str__(self) -> str:
-        # names come from the table: nothing in them may steer a terminal or fill a screen
-        shown = "".join(
-            char if char.isprintable() else ascii(char)[1:-1]
-            for char in shortened(self.reason, _LONGEST_REASON)
-        )
-        return f"row {self.row}: {shown}"
+        return f"row {self.row}: {shortened(self.reason, _LONGEST_REASON)}"
 
 
 @dataclass(frozen=True, eq=False)

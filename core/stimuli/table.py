@@ -269,11 +269,6 @@ def _check_columns(
             f"column {[not name.strip() for name in every].index(True) + 1} of {where} has no"
             " name; name or drop it"
         )
-    if odd := [name for name in columns if not name.isprintable()]:
-        raise StimuliError(
-            f"{where} has a column {shown(odd[0])}, a name with characters that cannot be shown;"
-            " rename it"
-        )
     if "stimulus" in columns:
         raise StimuliError(
             f"{where} has a column 'stimulus', a name that is taken by the stimulus id; rename it"
@@ -310,9 +305,14 @@ def _read_json(file: UserFile) -> Records:
             " captions (images, annotations with image_id and caption), or a list of objects such"
             ' as {"image": "a.jpg", "caption": "…"}'
         )
-    columns = dict.fromkeys(name for record in records for name in record)
+    return _by_column(file, records)
+
+
+def _by_column(file: UserFile, records: Sequence[Json]) -> Records:
+    columns = list(dict.fromkeys(name for record in records for name in record))
     file.check_count(len(columns), userfile.COLUMNS, "columns")
-    return list(columns), [{name: one.get(name) for name in columns} for one in records]
+    file.check_room(CELL * len(columns) * len(records))
+    return columns, [{name: one.get(name) for name in columns} for one in records]
 
 
 def _records(document: Any) -> list[Json] | None:
@@ -331,16 +331,9 @@ def _records(document: Any) -> list[Json] | None:
 
 
 def _read_jsonl(file: UserFile) -> Records:
-    records, columns, cells = list[Json](), dict[str, None](), 0
-    for _, record in json_lines(file):
-        columns.update(dict.fromkeys(record))
-        file.check_count(len(columns), userfile.COLUMNS, "columns")
-        cells += len(record)
-        if len(records) % 10_000 == 0:
-            file.check_room(cells * CELL)
-        records.append(record)
-    file.check_room((cells + len(records) * len(columns)) * CELL)
-    return list(columns), [{name: record.get(name) for name in columns} for record in records]
+    file.check_room(_COPIES * file.size)
+    records = [record for _, record in json_lines(file)]
+    return _by_column(file, records)
 
 
 def _read_parquet(file: UserFile) -> Records:

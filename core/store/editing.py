@@ -15,30 +15,23 @@ from core.encoders.requests import Facts
 from core.errors import NotEmbeddedError, StoreBusyError, UnknownNameError
 from core.recipe import Recipe
 from core.stimuli.captions import offered_levels
-from core.store.files import examine_if_usable
-from core.store.listing import check_title, editing_titles, forget, remove
+from core.store.files import examine, examine_if_usable
+from core.store.listing import check_title, forget, remove
 from core.store.publishing import is_locked, locked, writing
 from core.store.reader import Store
 from core.store.schema import ModelEntry, dataset_file, embedding_file, published_files, result_file
 from core.store.writer import rewrite_meta
 
-Sort = tuple[str, str]  # one of them, several of them
-
-ANSWER: Sort = ("kept answer", "kept answers")
-MEASUREMENT: Sort = ("measurement of competence", "measurements of competence")
-SORTS: dict[str, Sort] = {  # by the kind of its recipe, what a result is; others are answers
-    "neighbors": ("list of neighbors", "lists of neighbors"),
-    "refused": ("check of imports", "checks of imports"),
-    "captions": ("level of written captions", "levels of written captions"),
-    "competence": MEASUREMENT,
-    "probe": MEASUREMENT,
-    "bits per byte": MEASUREMENT,
-    "head": ("fitted head", "fitted heads"),
-    "stitches": ("table of stitches", "tables of stitches"),
-    "imported-scores": ("table of imported scores", "tables of imported scores"),
+SORTS = {  # by the kind of its recipe, what a result is; others are answers
+    "neighbors": "neighbors",
+    "refused": "checks of imports",
+    "captions": "written captions",
+    **dict.fromkeys(("competence", "probe", "bits per byte"), "measured competence"),
+    "head": "fitted heads",
+    "stitches": "stitches",
+    "imported-scores": "imported scores",
 }
-EMBEDDING: Sort = ("embedding of a model", "embeddings of models")
-UNUSABLE: Sort = ("result that cannot be used", "results that cannot be used")
+ANSWERS = "kept answers"
 PATIENCE = 5.0  # seconds to wait for a result that is just being written
 
 
@@ -53,8 +46,8 @@ class KeptResult:
     reads: Mapping[str, str]
 
     @property
-    def sort(self) -> Sort:
-        return SORTS.get(self.recipe.kind, ANSWER)
+    def sort(self) -> str:
+        return SORTS.get(self.recipe.kind, ANSWERS)
 
     @property
     def models(self) -> frozenset[str]:
@@ -116,23 +109,16 @@ def total_size(paths: Iterable[Path]) -> int:
 
 
 def rename_dataset(root: Path, dataset: str, title: str) -> None:
-    """Give a dataset a title of one short line; "" restores its own."""
+    """Give a dataset a title of one short line."""
     Store(root).dataset(dataset)
-    with editing_titles(root) as titles:
-        _put(titles.datasets, dataset, title)
+    target = dataset_file(Path(root).absolute(), dataset)
+    with locked(target):
+        meta = examine(target)
+        rewrite_meta(target, replace(meta, card={**meta.card, "title": check_title(title)}))
 
 
 def rename_model(root: Path, dataset: str, model: str, title: str) -> None:
-    Store(root).model(dataset, model)
-    with editing_titles(root) as titles:
-        _put(titles.models.setdefault(dataset, {}), model, title)
-
-
-def _put(titles: dict[str, str], name: str, title: str) -> None:
-    if title:
-        titles[name] = check_title(title)
-    else:
-        titles.pop(name, None)
+    set_facts(root, dataset, model, Facts(), title=check_title(title))
 
 
 def set_facts(
@@ -176,7 +162,7 @@ def check_facts(
 @dataclass(frozen=True)
 class Deletion:
     """What is deleted with a dataset, or with a model of it. files: the dependent ones first, so
-    that a deletion that is cut short can be repeated. goes: in words, such as "12 kept answers".
+    that a deletion that is cut short can be repeated. goes: in words, such as "kept answers (12)".
     """
 
     dataset: str
@@ -212,25 +198,20 @@ def plan_dataset_deletion(root: Path, dataset: str) -> Deletion:
     embeddings = published_files(store.root / "embeddings" / dataset)
     results = published_files(store.root / "results" / dataset)
     usable = results_over(root, dataset)
-    goes = [_counted(len(embeddings), EMBEDDING)] if embeddings else []
+    goes = [f"embeddings ({len(embeddings):,})"] if embeddings else []
     goes += _sorts(usable)
     if other := len(results) - len(usable):
-        goes.append(_counted(other, UNUSABLE))
+        goes.append(f"results that cannot be used ({other:,})")
     files = (*results, *embeddings, dataset_file(store.root, dataset))
     return Deletion(dataset, "", files, tuple(goes))
 
 
 def _sorts(results: Iterable[KeptResult]) -> list[str]:
-    return [_counted(count, sort) for sort, count in Counter(one.sort for one in results).items()]
-
-
-def _counted(number: int, sort: Sort) -> str:
-    one, several = sort
-    return f"{number:,} {one if number == 1 else several}"
+    return [f"{sort} ({count:,})" for sort, count in Counter(one.sort for one in results).items()]
 
 
 def carry_out(root: Path, deletion: Deletion) -> None:
-    """Delete a dataset or a model with what depends on it now, and titles with it. Raise
+    """Delete a dataset or a model with what depends on it now. Raise
     StoreBusyError if something of it is being written, UnknownNameError if it is gone,
     StoreWriteError.
     """
@@ -253,12 +234,6 @@ def carry_out(root: Path, deletion: Deletion) -> None:
         now = plan_dataset_deletion(root, dataset)
         if model:
             now = plan_model_deletion(root, dataset, model)
-        with editing_titles(root) as titles:
-            if model:
-                titles.models.get(dataset, {}).pop(model, None)
-            else:
-                titles.datasets.pop(dataset, None)
-                titles.models.pop(dataset, None)
         *dependent, last = now.files
         for path in dependent:
             _delete(path, locked_already=path in own)

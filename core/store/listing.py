@@ -1,4 +1,4 @@
-"""Which files of a folder can be used, which models are still to be embedded, and titles.
+"""Which files of a folder can be used, and which models are still to be embedded.
 
 `embeddings/DATASET/expected.json` holds the meta of each embedding that is to come,
 `expected-texts.parquet` the bits and bytes of its texts, so that the demo's shipped answers count
@@ -8,19 +8,15 @@ before anything is embedded. A model with a file is no longer expected.
 from __future__ import annotations
 
 import json
-import os
 import shutil
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache, partial
 from pathlib import Path
 
 import pandas as pd
 
 from core.errors import InputError, StoreDamagedError, StoreError, StoreVersionError
-from core.files.userfile import NOTES, UserFile, said
-from core.stimuli.dataset import DatasetCard
 from core.store.files import Stamp, examine, read_frame, stamp
 from core.store.publishing import locked, publish_json
 from core.store.publishing import replace as publish
@@ -29,7 +25,6 @@ from core.store.schema import (
     VERSIONS,
     Kind,
     Meta,
-    ModelEntry,
     dump_meta,
     is_present,
     load_meta,
@@ -38,7 +33,7 @@ from core.store.schema import (
 
 FILE = "expected.json"
 TEXTS = "expected-texts.parquet"
-PATIENCE = 60.0  # seconds to wait for another process that writes the list or titles
+PATIENCE = 60.0  # seconds to wait for another process that writes the list
 LONGEST = 80  # characters of a title
 Rows = Mapping[str, str]  # what `dump_meta` returns
 Stamped = tuple[tuple[Path, Stamp], ...]
@@ -149,72 +144,6 @@ def text_costs(folder: Path, model: str) -> pd.DataFrame | None:
     costs = read_frame(folder / TEXTS)
     own = costs[costs["model"] == model]
     return None if own.empty else own.drop(columns="model").reset_index(drop=True)
-
-
-@dataclass(frozen=True)
-class Titles:
-    """Titles by dataset, and by dataset and model, where they differ from those of the cards."""
-
-    datasets: dict[str, str] = field(default_factory=dict)
-    models: dict[str, dict[str, str]] = field(default_factory=dict)
-
-    def dataset(self, card: DatasetCard) -> DatasetCard:
-        title = self.datasets.get(card.name)
-        return replace(card, title=title) if title else card
-
-    def model(self, dataset: str, entry: ModelEntry) -> ModelEntry:
-        titles, name = self.models.get(dataset, {}), entry.card.name
-        title = titles.get(name) or titles.get(name.partition("~")[0])
-        return replace(entry, card=replace(entry.card, title=title)) if title else entry
-
-    def of(self, dataset: str) -> tuple[str, Mapping[str, str]]:
-        return self.datasets.get(dataset, ""), self.models.get(dataset, {})
-
-
-def _titles_file(root: Path) -> Path:
-    return Path(root).absolute() / "titles.json"
-
-
-def read_titles(root: Path) -> Titles:
-    """Return the titles of a store; raise StoreError."""
-    path = _titles_file(root)
-    if not os.path.lexists(path):
-        return Titles()
-    try:
-        now = stamp(path)
-    except OSError:  # it cannot be read, which reading explains
-        now = (0, 0, 0)
-    return _titles_once(path, now)
-
-
-@lru_cache(maxsize=64)
-def _titles_once(path: Path, _: Stamp) -> Titles:
-    data = UserFile(path, "titles, in JSON", StoreError, most=NOTES).read()
-    try:
-        entries = json.loads(data.decode())
-        datasets, models = entries["datasets"], entries["models"]
-        for titles in (datasets, *models.values()):
-            if wrong := [title for title in titles.values() if not isinstance(title, str)]:
-                raise TypeError(f"{wrong[0]!r} is no title")
-        return Titles(datasets, models)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InputError) as error:
-        raise StoreDamagedError(
-            f"{path} does not hold titles; mend it in an editor, or move it away to go back to the"
-            f" models' own titles ({said(error)})"
-        ) from error
-
-
-@contextmanager
-def editing_titles(root: Path) -> Iterator[Titles]:
-    """Give the titles to one writer at a time, and publish its changes."""
-    path = _titles_file(root)
-    with locked(path, patience=PATIENCE):
-        before = read_titles(root)
-        titles = Titles(dict(before.datasets), {name: {**of} for name, of in before.models.items()})
-        yield titles
-        titles = Titles(titles.datasets, {name: of for name, of in titles.models.items() if of})
-        if titles != before:
-            publish_json(path, {"datasets": titles.datasets, "models": titles.models})
 
 
 def tidy(title: str) -> str:

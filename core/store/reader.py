@@ -20,16 +20,14 @@ from core.errors import (
     NotEmbeddedError,
     PlatoscopeError,
     StimuliError,
-    StoreError,
     UnknownNameError,
 )
 from core.recipe import Recipe
 from core.stimuli.dataset import DatasetCard, check_images
 from core.store.files import as_matrix, has_table, read_frame, reading
-from core.store.listing import Titles, all_usable, expected, read_titles, text_costs, usable
+from core.store.listing import all_usable, expected, text_costs, usable
 from core.store.schema import (
     DERIVED,
-    RESULT,
     SUFFIX,
     SUMMARY,
     Kind,
@@ -72,8 +70,7 @@ class Store:
     def embeddings(self, dataset: str) -> list[ModelEntry]:
         """Return a dataset's embeddings by name; raise UnknownNameError."""
         self.dataset(dataset)
-        titles = self._titles()
-        return [titles.model(dataset, meta.entry) for meta in self._listed("embedding", dataset)]
+        return [meta.entry for meta in self._listed("embedding", dataset)]
 
     def models(self, dataset: str) -> list[ModelEntry]:
         """Return each model of a dataset once, without its embeddings at further caption levels;
@@ -119,12 +116,10 @@ class Store:
             raise UnknownNameError("caption level", level, self.summaries(dataset))
         return kept[0]
 
-    def thumbnail(self, dataset: str, index: int) -> bytes:
-        """Return a stimulus's image as WebP, its longer side at most 224 px."""
-        return self.thumbnails(dataset, [index])[0]
-
     def thumbnails(self, dataset: str, indices: Sequence[int]) -> list[bytes]:
-        """Return the thumbnails of several stimuli, in order; raise StimuliError."""
+        """Return stimuli's images in order as WebP, the longer side at most 224 px; raise
+        StimuliError.
+        """
         card = self.dataset(dataset)
         check_images(card)
         if wrong := [index for index in indices if not 0 <= index < card.size]:
@@ -136,12 +131,9 @@ class Store:
             images = dict(connection.execute(query, [[int(index) for index in indices]]).fetchall())
         return [images[index] for index in indices]
 
-    def image_sizes(self, dataset: str) -> pd.DataFrame | None:
-        """Return `width` and `height` in pixels of every image, None if unknown."""
-        path = dataset_file(self.root, self.dataset(dataset).name)
-        with self.opened(path) as connection:
-            measured = has_table(connection, "sizes")
-        return self._frame(dataset, "sizes") if measured else None
+    def image_sizes(self, dataset: str) -> pd.DataFrame:
+        """Return `width` and `height` in pixels of every image."""
+        return self._frame(dataset, "sizes")
 
     def space(self, dataset: str, model: str, layer: int) -> Float32[np.ndarray, "n dims"]:
         """Return one layer's vectors in the dataset's order, read-only; raise UnknownNameError."""
@@ -193,10 +185,6 @@ class Store:
     def problems(self) -> list[str]:
         """Return a sentence for each file that is left out."""
         refused: list[str] = []
-        try:
-            read_titles(self.root)
-        except StoreError as error:
-            refused.append(str(error))
         metas = all_usable(self.root / "datasets", "dataset", None, refused)
         revisions = {meta.name: meta.revision for meta in metas}
         kinds: tuple[Kind, ...] = ("embedding", "result")
@@ -210,22 +198,25 @@ class Store:
                         " the folder"
                     )
         refused += [
-            f"{path} is a result of an earlier version; run a command over a store that can be"
-            f" written, or move it away if {path.stem}{RESULT} next to it holds the same"
+            f"{path} is a result of an earlier version, which is not read; import or compute it"
+            " again, then delete this file"
             for path in sorted((self.root / "results").glob(f"*/*{SUFFIX}"))
         ]
         return refused
 
     def digest(self, dataset: str) -> str:
-        """Return a name for all that is listed over a dataset, its titles and the other datasets.
+        """Return a name for all that is listed over a dataset, and for the other datasets.
         Derived results do not count: keeping one must not make cached answers stale.
         """
         self.dataset(dataset)
-        datasets = [(meta.name, meta.recipe.digest, meta.made_at) for meta in self._datasets()]
+        datasets = [
+            (meta.name, meta.recipe.digest, meta.made_at, meta.card["title"])
+            for meta in self._datasets()
+        ]
         embedded = [(meta.name, meta.digest_as_read) for meta in self._listed("embedding", dataset)]
         unusable = sorted(self._unusable(dataset))
         kept = [(meta.name, meta.recipe.digest) for meta in self._listed("result", dataset)]
-        said = datasets, embedded, unusable, kept, self._titles().of(dataset)
+        said = datasets, embedded, unusable, kept
         return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
 
     def note_keys(self, *keys: str) -> None:
@@ -260,22 +251,13 @@ class Store:
     def _once(self, _: Hashable, look: Callable[[], T]) -> T:
         return look()
 
-    def _titles(self) -> Titles:
-        def look() -> Titles:
-            try:
-                return read_titles(self.root)
-            except StoreError:
-                return Titles()
-
-        return self._once("titles", look)
-
     def _cards(self) -> list[DatasetCard]:
         cards = [dataset_card(meta) for meta in self._datasets()]
         for at, card in enumerate(cards):
             if "folder" in card.source:  # relative to the store if within it, else a full path
                 folder = str(self.root.resolve() / card.source["folder"])
                 cards[at] = replace(card, source={**card.source, "folder": folder})
-        return [self._titles().dataset(card) for card in cards]
+        return cards
 
     def _datasets(self) -> list[Meta]:
         return self._once(

@@ -3,7 +3,6 @@
 ROOT/datasets/DATASET.duckdb             meta, stimuli, captions, thumbnails, sizes
 ROOT/embeddings/DATASET/MODEL.duckdb     meta, layer_00 …, texts (code lengths), repeats_00 …
 ROOT/results/DATASET/NAME.parquet        a table, with meta in the metadata of its schema
-ROOT/titles.json                         titles that people gave, see core/store/listing.py
 ROOT/uploads/DIGEST/…                    what people uploaded, see core/store/uploads.py
 """
 

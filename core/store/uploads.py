@@ -1,7 +1,7 @@
 """What people upload in the browser: each upload in a folder `ROOT/uploads/DIGEST` of the store.
 
 An upload that no dataset and no job needs is removed a day after it was last shown, when the next
-one comes. Names that lead elsewhere, links and what is too large are refused before writing.
+one comes. What is too large is refused before writing.
 """
 
 from __future__ import annotations
@@ -10,16 +10,15 @@ import hashlib
 import os
 import re
 import shutil
-import stat
 import time
 import zipfile
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path, PurePosixPath
 
-from core.errors import InputError, PlatoscopeError, StimuliError, StoreBusyError, StoreWriteError
+from core.errors import InputError, StimuliError, StoreBusyError, StoreWriteError
 from core.machine.memory import size_text
 from core.stimuli.table import TABLES
 from core.store.publishing import locked, sync, writing
@@ -29,13 +28,9 @@ from core.store.schema import published_files
 ABANDONED = 24 * 3600.0  # seconds after which an unused upload is removed
 PATIENCE = 300.0  # seconds to wait for the same upload of another visitor: 8 GB at 30 MB/s
 LONGEST = 100  # bytes of a name before its extension, and of the extension
-LONGEST_PART = 200  # bytes of the name of a file or folder in a zip
-LONGEST_PATH = 1000  # bytes of a name with its folders, which systems bound as well
 GB = 10**9
+LITTER = re.compile(r"(^|/)(__MACOSX/|\.[^/]*$)")  # what systems add, hidden files
 _UNSAFE = re.compile(r"[^\w.-]+")
-_ENCRYPTED = 0x1
-_ENTRY = b"PK\x01\x02"  # how each entry begins in a zip's list
-_LITTER = 4  # entries for each file, at most: folders, and what systems add
 
 File = tuple[str, bytes | memoryview]  # its name and what it holds
 
@@ -84,7 +79,7 @@ def keep_dataset(
     root: Path, files: Sequence[File], *, needed: Collection[str] = (), limits: Limits = LIMITS
 ) -> Path:
     """Keep an uploaded dataset, a zip or a table with image files, and return its folder. needed:
-    see `keep_file`. Raise StimuliError for an archive that is unsafe, damaged or too large.
+    see `keep_file`. Raise StimuliError for an archive that is damaged or too large.
     """
     if not files:
         raise StimuliError("nothing was uploaded; choose a zip, or a caption table with its images")
@@ -161,91 +156,39 @@ def _remove_abandoned(root: Path, needed: Collection[str]) -> None:
 
 
 def _write_all(files: Sequence[File], folder: Path, limits: Limits) -> None:
-    paths = [_safe_path(name, "the upload") for name, _ in files]
-    _check_all(paths, sum(len(data) for _, data in files), "the upload", limits)
-    for path, (_, data) in zip(paths, files, strict=True):
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(data)
+    _check_all([len(data) for _, data in files], "the upload", limits)
+    for name, data in files:
+        parts = PurePosixPath(name.replace("\\", "/")).parts
+        path = folder.joinpath(*(part for part in parts if part not in ("/", "..")))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
 
 
 def _unpack(files: Sequence[File], folder: Path, limits: Limits) -> None:
     ((archive, data),) = files
-    folder.mkdir()
-    packed = bytes(data)
-    if (entries := packed.count(_ENTRY)) > _LITTER * limits.files:  # the list would take gigabytes
-        raise _too_many(entries, archive, limits)
     try:
-        with zipfile.ZipFile(BytesIO(packed)) as pack:
-            wanted = [entry for entry in pack.infolist() if not _is_litter(entry)]
-            paths = [_check_entry(entry, archive) for entry in wanted]
-            _check_all(paths, sum(entry.file_size for entry in wanted), archive, limits)
-            for entry, path in zip(wanted, paths, strict=True):
-                (folder / path).parent.mkdir(parents=True, exist_ok=True)
-                with pack.open(entry) as source, (folder / path).open("xb") as copy:
-                    shutil.copyfileobj(source, copy)  # no more than the entry says of itself
-    except (PlatoscopeError, OSError):
+        with zipfile.ZipFile(BytesIO(data)) as pack:
+            wanted = [
+                entry
+                for entry in pack.infolist()
+                if not (entry.is_dir() or LITTER.search(entry.filename))
+            ]
+            _check_all([entry.file_size for entry in wanted], archive, limits)
+            for entry in wanted:
+                pack.extract(entry, folder)  # within the folder, whatever its name; links as files
+    except (StimuliError, OSError):
         raise
     except Exception as error:  # it raises anything on broken bytes
         raise StimuliError(
-            f"{archive} is no zip, or a damaged one ({error}); make it again and upload it"
+            f"{archive} is no zip, a damaged one or one with a password ({error}); make it again"
+            " and upload it"
         ) from error
 
 
-def _is_litter(entry: zipfile.ZipInfo) -> bool:
-    parts = _path(entry.filename).parts
-    hidden = bool(parts) and parts[-1].startswith(".") and parts[-1] != ".."
-    return entry.is_dir() or "__MACOSX" in parts or hidden
-
-
-def _check_entry(entry: zipfile.ZipInfo, archive: str) -> PurePosixPath:
-    if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
+def _check_all(sizes: Sequence[int], where: str, limits: Limits) -> None:
+    if sum(sizes) > limits.size or len(sizes) > limits.files:
         raise StimuliError(
-            f"{entry.filename[:LONGEST_PATH]!a} in {archive} is a link or a device; put the file"
-            " itself into the zip"
+            f"{where} takes {size_text(sum(sizes))} in {len(sizes):,} files unpacked, and"
+            f" {size_text(limits.size)} in {limits.files:,} at most is taken; put it into a folder"
+            " on the server"
         )
-    if entry.flag_bits & _ENCRYPTED:
-        raise StimuliError(f"{archive} has a password; make it again without one")
-    return _safe_path(entry.filename, archive)
-
-
-def _safe_path(name: str, where: str) -> PurePosixPath:
-    path, said = _path(name), f"{name[:LONGEST_PATH]!a} in {where}"
-    if path.is_absolute() or PureWindowsPath(name).drive or ".." in path.parts or not path.parts:
-        raise StimuliError(
-            f"{said} leads out of its folder; use names relative to it and without '..'"
-        )
-    if not name.isprintable():
-        raise StimuliError(f"{said} cannot be shown; rename that file")
-    longest = max(len(part.encode(errors="replace")) for part in path.parts)
-    if len(name.encode(errors="replace")) > LONGEST_PATH or longest > LONGEST_PART:
-        raise StimuliError(
-            f"{said} is too long a name; use {LONGEST_PART} bytes at most, and {LONGEST_PATH:,}"
-            " with its folders"
-        )
-    return path
-
-
-def _path(name: str) -> PurePosixPath:
-    return PurePosixPath(name.replace("\\", "/"))  # as archives made on Windows may have it
-
-
-def _check_all(paths: Sequence[PurePosixPath], size: int, where: str, limits: Limits) -> None:
-    taken: set[PurePosixPath] = set()
-    for path in paths:
-        if path in taken:
-            raise StimuliError(f"{where} has {str(path)!a} twice; rename one of the two")
-        taken.add(path)
-    if len(paths) > limits.files:
-        raise _too_many(len(paths), where, limits)
-    if size > limits.size:
-        raise StimuliError(
-            f"{where} takes {size_text(size)} unpacked, and {size_text(limits.size)} at most is"
-            " taken; put it into a folder on the server"
-        )
-
-
-def _too_many(count: int, where: str, limits: Limits) -> StimuliError:
-    return StimuliError(
-        f"{where} has {count:,} files, {limits.files:,} at most are taken; put them into a"
-        " folder on the server"
-    )

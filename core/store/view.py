@@ -12,8 +12,8 @@ embedded is the same.
 |---|---|
 | dataset:D | the dataset's recipe and revision |
 | datasets | the names and recipes of all datasets |
-| embedding:D:M | how the embedding was made, and its card without the title that a person gave |
-| models:D | all embeddings of a dataset with their titles, in the store's order |
+| embedding:D:M | how the embedding was made, and its card |
+| models:D | all embeddings of a dataset |
 | result:D:NAME | the recipe of a result, such as measured or imported scores |
 | results:D:BEGINNING | the names and recipes of all results whose names begin so |
 | shipped:PATH | the bytes of a file that comes with the project |
@@ -141,7 +141,6 @@ class View(Store):
         """List all that is over a dataset, which then stays as it is now."""
         self._unusable(dataset)
         self._listed("result", dataset)
-        self._titles()
 
     def result(self, dataset: str, name: str) -> tuple[pd.DataFrame, Recipe] | None:
         if name.startswith(DERIVED):
@@ -197,9 +196,8 @@ class View(Store):
             made = self._digests("embedding", dataset)
             if kind == "embedding":
                 return made.get(":".join(name), ABSENT)
-            titled = self._titles().of(dataset)[1]
             unusable = sorted(self._unusable(dataset))
-            return _hash(sorted(made.items()), sorted(titled.items()), unusable)
+            return _hash(sorted(made.items()), [], unusable)  # []: as kept answers have it
         if kind in ("result", "results"):
             kept = self._digests("result", dataset)
             if kind == "result":

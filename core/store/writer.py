@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from dataclasses import replace as change
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from core.recipe import Recipe
 from core.settings import is_read_only
 from core.stimuli.catalog import SUBSET, some_captions
 from core.stimuli.dataset import Dataset, DatasetCard
-from core.store.files import examine, examine_if_usable, read_frame
+from core.store.files import examine_if_usable
 from core.store.publishing import locked, publish, replace
 from core.store.reader import Store
 from core.store.schema import (
@@ -80,7 +81,8 @@ def add_dataset(root: Path, dataset: Dataset, *, report: Progress | None = None)
     """
     card = dataset.card
     held = examine_if_usable(dataset_file(root, card.name))
-    if held is not None and dataset_card(held) == kept_card(card, root):
+    kept = kept_card(card, root)
+    if held is not None and change(dataset_card(held), title=kept.title) == kept:
         return dataset_file(root, card.name)
     _check_dataset(dataset)
 
@@ -108,12 +110,11 @@ def add_subset(root: Path, card: DatasetCard) -> Path:
             " the same stimuli"
         )
 
-    def images() -> Iterator[tuple[bytes, tuple[int, int] | None]]:
-        sizes = store.image_sizes(of)
+    def images() -> Iterator[tuple[bytes, tuple[int, int]]]:
+        sizes = store.image_sizes(of).to_numpy()
         for start in range(0, len(rows), CHUNK):
             some = rows[start : start + CHUNK]
-            known = [None] * len(some) if sizes is None else sizes.to_numpy()[some].tolist()
-            yield from zip(store.thumbnails(of, some), known, strict=True)
+            yield from zip(store.thumbnails(of, some), sizes[some].tolist(), strict=True)
 
     stimuli, captions = store.stimuli(of).iloc[rows], some_captions(store.captions(of), rows)
     return _publish_dataset(root, card, stimuli, captions, images())
@@ -124,9 +125,9 @@ def _publish_dataset(
     card: DatasetCard,
     stimuli: pd.DataFrame,
     captions: pd.DataFrame,
-    images: Iterator[tuple[bytes, tuple[int, int] | None]],
+    images: Iterator[tuple[bytes, tuple[int, int]]],
 ) -> Path:
-    """Publish a dataset. images: of each its thumbnail and its size, None if unknown."""
+    """Publish a dataset. images: of each its thumbnail and its size."""
     target, kept = dataset_file(root, card.name), kept_card(card, root)
 
     def fill(connection: duckdb.DuckDBPyConnection) -> None:
@@ -142,7 +143,7 @@ def _publish_dataset(
             connection.register("rows", pa.table({"index": indices, "webp": webp}))
             connection.execute("INSERT INTO thumbnails SELECT * FROM rows")
             connection.unregister("rows")
-            sizes += [size for _, size in some if size]
+            sizes += [size for _, size in some]
         if sizes:
             _write_frame(connection, "sizes", pd.DataFrame(sizes, columns=["width", "height"]))
         recipe = Recipe.of(
@@ -200,7 +201,7 @@ def publish_embedding(target: Path, embedding: Embedding) -> Path:
 
 
 def rewrite_meta(target: Path, meta: Meta) -> Path:
-    """Replace the meta of an embedding's file; the caller holds its lock."""
+    """Replace the meta of a dataset's or an embedding's file; the caller holds its lock."""
     rows = [(value, key) for key, value in dump_meta(meta).items()]
 
     def fill(connection: duckdb.DuckDBPyConnection) -> None:
@@ -340,19 +341,6 @@ def _create(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -
     connection.register("rows", table)
     connection.execute(f"CREATE TABLE {name} AS SELECT * FROM rows")
     connection.unregister("rows")
-
-
-def convert_results(root: Path) -> None:
-    """Rewrite the results of an earlier version, which are DuckDB files, as Parquet."""
-    if is_read_only():
-        return
-    for old in root.glob(f"results/*/*{SUFFIX}"):
-        with suppress(StoreError, OSError), locked(old):
-            meta, new = examine(old), old.with_suffix(RESULT)
-            if not new.exists():
-                write_table(new, read_frame(old), meta)
-            if examine(new).recipe == meta.recipe:  # else two versions wrote: neither is lost
-                old.unlink()
 
 
 def remove_leftovers(root: Path) -> None:

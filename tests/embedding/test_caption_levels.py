@@ -46,7 +46,8 @@ def test_the_mean_of_captions_is_the_mean_of_their_vectors(tmp_path: Path) -> No
 
 
 def test_uneven_numbers_of_captions_are_averaged_each_for_itself() -> None:
-    found = AveragingEncoder(CountingEncoder(layers=1)).encode(
+    one = CountingEncoder(layers=1)
+    found = AveragingEncoder(one, one.card, one.device, one.recipe).encode(
         [("event 1, a", "event 3, b", "event 5, c"), ("event 7, d",)]
     )
     alone = CountingEncoder(layers=1).encode(["event 3, b", "event 7, d", "", ""][:2])

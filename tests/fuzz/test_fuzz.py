@@ -28,7 +28,6 @@ from core.encoders.zoo import read_zoo
 from core.errors import PlatoscopeError
 from core.plans.reading import read_plan, shipped
 from core.stimuli.folder import open_folder
-from core.store.listing import read_titles
 from core.store.uploads import keep_dataset
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
@@ -65,7 +64,6 @@ CAPTIONS = b'image,caption,mood\na.png,"a red thing, seen",1\na.png,"b\xc3\xa4r"
 LINES = b'{"image": "a.png", "caption": "red", "text": "red"}\n' * 2
 MODELS = b"file,title,family,ImageNet (%)\nm0.npy,Model,ViT,71.5\nm1.npy,Other,ViT,7%\n"
 SCORES = b"model,task,value,unit,chance,n\nm0,t,0.7,accuracy,0.5,9\nm1,t,0.8,accuracy,0.5,9\n"
-TITLES = b'{"datasets": {"cave": "H\\u00f6hle"}, "models": {"cave": {"vit": "A ViT"}}}'
 TABLE = pd.DataFrame(X, columns=list("abc")).assign(image="a.png", caption="one", text="one")
 APART = np.abs(X[:, :1] - X[:, 0])
 WEIGHTS = made(lambda file: torch.save({"w": torch.ones(2)}, file))
@@ -120,7 +118,6 @@ KINDS = {
     "scores": Kind("s.csv", SCORES, lambda path: read_scores(path.read_bytes(), name=path.name)),
     "plan": Kind("p.toml", next(iter(shipped().values())).read_bytes(), read_plan),
     "instruction": Kind("i.txt", b"Say it in {words} words.\n", read_instruction),
-    "titles": Kind("titles.json", TITLES, lambda path: read_titles(path.parent)),
     "zip of a dataset": Kind("x.zip", made(upload), uploaded),
 }
 

@@ -110,8 +110,8 @@ def test_a_deletion_names_what_goes_and_every_page_goes_on(opened, store):
     page = opened(store, "models/map", layout="mds", chosen="gpt-2-m")
     app = delete(opened(store, "data/models", model="gpt-2-m"), "delete-model")
     said_of_it = texts(app)
-    assert "1 list of neighbors" in said_of_it
-    assert "kept answer" in said_of_it
+    assert "neighbors (1)" in said_of_it
+    assert "kept answers (" in said_of_it
     command = f"platoscope model delete gpt-2-m --dataset cave --store {store} --yes"
     assert command in [code.value for code in app.code]
     app.button(key="confirm-deletion").click().run()
@@ -145,4 +145,4 @@ def test_results_are_listed_and_stale_ones_deleted(opened, store):
     app.button(key="confirm-deletion").click().run()
     assert not app.exception
     assert set(rows(app, "state")) == {"fresh"}
-    assert "List of neighbors: gpt-2-m" in rows(app, "result")
+    assert "Neighbors: gpt-2-m" in rows(app, "result")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from threading import Barrier
 
+import numpy as np
 import pandas as pd
 import pytest
 from store_fakes import CountedDataset, CountingEncoder
@@ -18,13 +17,13 @@ from core.embedding.runner import embed
 from core.errors import (
     InputError,
     StoreBusyError,
-    StoreDamagedError,
     StoreWriteError,
     UnknownNameError,
 )
 from core.store import (
     Store,
     View,
+    add_dataset,
     carry_out,
     delete_results,
     locked,
@@ -34,7 +33,6 @@ from core.store import (
     rename_model,
     write_result,
 )
-from core.store import listing as titles
 from core.store.editing import results_over
 from core.study.study import Study
 
@@ -66,12 +64,15 @@ def files(root: Path) -> set[str]:
     return {str(path.relative_to(root)) for path in root.rglob("*.*") if path.is_file()}
 
 
-def test_a_title_is_shown_at_once_and_makes_nothing_stale(root: Path) -> None:
+def test_a_title_is_shown_at_once_and_changes_no_recipe(root: Path) -> None:
     store, before = Store(root), Store(root).digest("counted")
     recipe = Study(store, "counted").recipe("models pairs", ["plain"])
-    stamps = {path: path.stat().st_mtime_ns for path in root.rglob("*.duckdb")}
+    space = store.space("counted", "plain", 0).copy()
     rename_dataset(root, "counted", "Größe & 大")
+    assert store.digest("counted") != before  # what pages hold is made again
+    named = store.digest("counted")
     rename_model(root, "counted", "plain", "The <first>")
+    assert store.digest("counted") != named
     assert store.dataset("counted").title == "Größe & 大"
     titles = {entry.card.name: entry.card.title for entry in store.embeddings("counted")}
     assert titles == {
@@ -80,22 +81,16 @@ def test_a_title_is_shown_at_once_and_makes_nothing_stale(root: Path) -> None:
         "tuned": "Counting",
         "other": "Counting",
     }
-    assert store.model("counted", "plain").card.title == "The <first>"
-    assert store.digest("counted") != before  # what pages hold is made again
     assert Study(store, "counted").recipe("models pairs", ["plain"]) == recipe
-    assert {path: path.stat().st_mtime_ns for path in root.rglob("*.duckdb")} == stamps
-    assert "大" in (root / "titles.json").read_text(encoding="utf-8")
-    rename_model(root, "counted", "plain", "")
-    rename_dataset(root, "counted", "")
-    assert store.model("counted", "plain").card.title == "Counting"
-    assert store.digest("counted") == before
+    np.testing.assert_array_equal(store.space("counted", "plain", 0), space)
+    add_dataset(root, CountedDataset())  # the same, which keeps its title
+    assert store.dataset("counted").title == "Größe & 大"
 
 
-@pytest.mark.parametrize("title", [" a", "two\nlines", "x" * 81, "\u202egnp.a"])
+@pytest.mark.parametrize("title", ["", " a", "two\nlines", "x" * 81, "\u202egnp.a"])
 def test_a_title_is_one_short_line(root: Path, title: str) -> None:
     with pytest.raises(InputError, match="has 1 to 80 characters on one line, not"):
         rename_model(root, "counted", "plain", title)
-    assert not (root / "titles.json").exists()
 
 
 def test_what_is_not_there_has_no_title(root: Path) -> None:
@@ -105,45 +100,12 @@ def test_what_is_not_there_has_no_title(root: Path) -> None:
         rename_dataset(root, "cave", "A cave")
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"datasets": {"a": 7}, "models": {}}', "\udcff"])
-def test_damaged_titles_leave_the_models_their_own_and_are_named(root: Path, text: str) -> None:
-    (root / "titles.json").write_bytes(text.encode(errors="surrogateescape"))
-    assert Store(root).model("counted", "plain").card.title == "Counting"
-    assert any("titles.json does not hold titles" in one for one in Store(root).problems())
-
-
-def test_damaged_titles_are_never_written_over(root: Path) -> None:
-    (root / "titles.json").write_text("{")
-    with pytest.raises(StoreDamagedError, match=r"titles.json does not hold titles; mend it"):
-        rename_model(root, "counted", "plain", "A title")
-    assert (root / "titles.json").read_text() == "{"
-
-
-def test_people_who_name_models_at_once_lose_nothing(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(titles, "PATIENCE", 120.0)  # a busy machine's turns are long
-    models = ["plain", "tuned", "other"]
-    barrier = Barrier(len(models))
-
-    def name(model: str) -> None:
-        barrier.wait()
-        for n in range(10):
-            rename_model(root, "counted", model, f"{model} {n}")
-            assert Store(root).model("counted", model).card.title == f"{model} {n}"
-
-    with ThreadPoolExecutor(len(models)) as pool:
-        list(pool.map(name, models))
-    assert titles.read_titles(root).models == {"counted": {one: f"{one} 9" for one in models}}
-
-
 def test_a_model_goes_with_all_that_depends_on_it_and_nothing_else(root: Path) -> None:
-    rename_model(root, "counted", "plain", "Gone soon")
     plan, before = plan_model_deletion(root, "counted", "plain"), files(root)
     assert plan.goes == (
         "its embeddings at other caption levels (plain~5)",
-        "1 kept answer",
-        "1 list of neighbors",
+        "kept answers (1)",
+        "neighbors (1)",
     )
     assert plan.size == sum(path.stat().st_size for path in plan.files)
     assert files(root) == before  # nothing yet
@@ -156,7 +118,6 @@ def test_a_model_goes_with_all_that_depends_on_it_and_nothing_else(root: Path) -
     }
     assert files(root) - before == set()
     assert [entry.card.name for entry in Store(root).models("counted")] == ["other", "tuned"]
-    assert "Gone soon" not in (root / "titles.json").read_text()
     with pytest.raises(UnknownNameError):
         plan_model_deletion(root, "counted", "plain")
 
@@ -176,32 +137,27 @@ def test_a_dataset_goes_with_all_that_was_made_over_it(root: Path) -> None:
     (root / "embeddings" / "counted" / "half.parts").mkdir()
     damaged = root / "results" / "counted" / "answer-3.parquet"
     damaged.write_text("no database")
-    rename_dataset(root, "counted", "Gone soon")
-    rename_model(root, "counted", "plain", "Gone too")
     plan = plan_dataset_deletion(root, "counted")
     assert plan.goes == (
-        "4 embeddings of models",
-        "2 kept answers",
-        "2 lists of neighbors",
-        "1 result that cannot be used",
+        "embeddings (4)",
+        "kept answers (2)",
+        "neighbors (2)",
+        "results that cannot be used (1)",
     )
     carry_out(root, plan)
-    assert files(root) == {"titles.json"}
+    assert files(root) == set()
     assert Store(root).datasets() == []
     assert Store(root).problems() == []
     assert not (root / "embeddings" / "counted").exists()
-    assert "Gone" not in (root / "titles.json").read_text()
 
 
 @pytest.mark.parametrize(
     "plan_deletion", [plan_dataset_deletion, partial(plan_model_deletion, model="plain")]
 )
-def test_a_deletion_that_was_cut_short_is_repeated_and_leaves_no_title(
+def test_a_deletion_that_was_cut_short_is_repeated(
     root: Path, monkeypatch: pytest.MonkeyPatch, plan_deletion
 ) -> None:
     """What is deleted goes last: as long as it is there, the same command does the rest."""
-    rename_dataset(root, "counted", "Gone soon")
-    rename_model(root, "counted", "plain", "Gone too")
     removed, unlink = list[str](), Path.unlink
 
     def stop_after_one(path: Path, **options: bool) -> None:
@@ -216,7 +172,6 @@ def test_a_deletion_that_was_cut_short_is_repeated_and_leaves_no_title(
         carry_out(root, plan_deletion(root, "counted"))
     monkeypatch.undo()
     carry_out(root, plan_deletion(root, "counted"))
-    assert "Gone too" not in (root / "titles.json").read_text()
     assert Store(root).problems() == []
 
 

@@ -95,26 +95,20 @@ def test_a_dataset_of_an_upload_moves_with_its_store(tmp_path: Path) -> None:
     assert (found / "a.png").read_bytes() == b"a"
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["../a.csv", "/etc/a.csv", "images/../../a.csv", "C:\\a.csv", "\\\\host\\a.csv", "..\\a"],
-)
-def test_a_name_that_leads_out_is_refused(tmp_path: Path, name: str) -> None:
-    for files in ([("x.zip", zipped(**{"a.png": b"A", name: TABLE}))], [(name, TABLE)]):
-        with pytest.raises(StimuliError, match="leads out of its folder; use names relative to it"):
-            keep_dataset(tmp_path / "store", files)
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
-
-
-@pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFIFO, stat.S_IFBLK])
-def test_a_link_or_device_is_refused(tmp_path: Path, kind: int) -> None:
+@pytest.mark.parametrize("name", ["../a.csv", "/etc/a.csv", "images/../../a.csv"])
+def test_what_leads_out_stays_in_its_folder(tmp_path: Path, name: str) -> None:
+    inside = name.replace("../", "").removeprefix("/")
+    table = {"a.png": b"A", inside: TABLE}
+    packed = [("x.zip", zipped(**{"a.png": b"A", name: TABLE}))]
+    for files in (packed, [("a.png", b"A"), (name, TABLE)]):
+        folder = keep_dataset(tmp_path / "store", files)
+        assert files_in(folder) == table
     link = zipfile.ZipInfo("a.png")
-    link.create_system, link.external_attr = 3, (kind | 0o777) << 16
-    with pytest.raises(
-        StimuliError, match=r"'a\.png' in x.zip is a link or a device; put the file"
-    ):
-        keep_dataset(tmp_path, [("x.zip", zip_of([(link, b"/etc/passwd")]))])
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    link.create_system, link.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
+    folder = keep_dataset(tmp_path / "store", [("x.zip", zip_of([(link, b"/etc/passwd")]))])
+    assert not (folder / "a.png").is_symlink()
+    outside = [path for path in tmp_path.iterdir() if path.name != "store"]
+    assert outside == []
 
 
 def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
@@ -122,15 +116,9 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for number in range(3):
             archive.writestr(f"{number}.png", bytes(1000))
-    with pytest.raises(
-        StimuliError,
-        match=r"x\.zip takes 3 kB unpacked, and 2 kB at most is taken; put it",
-    ):
-        keep_dataset(tmp_path, [("x.zip", file.getvalue())], limits=Limits(size=2000))
-    with pytest.raises(
-        StimuliError, match=r"x\.zip has 3 files, 2 at most are taken; put them into"
-    ):
-        keep_dataset(tmp_path, [("x.zip", file.getvalue())], limits=Limits(files=2))
+    for limits in (Limits(size=2000), Limits(files=2)):
+        with pytest.raises(StimuliError, match=r"x\.zip takes 3 kB in 3 files unpacked, and"):
+            keep_dataset(tmp_path, [("x.zip", file.getvalue())], limits=limits)
     assert list(uploads_folder(tmp_path).rglob("*.png")) == []
     keep_dataset(tmp_path, [("x.zip", file.getvalue())], limits=Limits(files=3, size=3000))
 
@@ -140,7 +128,7 @@ def test_a_zip_that_understates_its_size_is_damaged(tmp_path: Path) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.png", bytes(5000))
     lying = file.getvalue().replace((5000).to_bytes(4, "little"), (50).to_bytes(4, "little"))
-    with pytest.raises(StimuliError, match=r"x\.zip is no zip, or a damaged one"):
+    with pytest.raises(StimuliError, match=r"x\.zip is no zip, a damaged one"):
         keep_dataset(tmp_path, [("x.zip", lying)])
     assert list(uploads_folder(tmp_path).iterdir()) == []
 
@@ -150,18 +138,8 @@ def test_what_cannot_be_unpacked_says_what_to_do(tmp_path: Path) -> None:
     locked = bytearray(good)
     for head, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):  # the bit of a password
         locked[good.index(head) + at] |= 1
-    with pytest.warns(UserWarning, match="Duplicate name"):
-        twice = zip_of([(zipfile.ZipInfo("a.csv"), TABLE)] * 2)
-    for data, words in (
-        (b"no zip", "is no zip, or a damaged one"),
-        (good[:-30], "is no zip, or a damaged one"),
-        (bytes(locked), "has a password; make it again without one"),
-        (twice, "has 'a.csv' twice; rename one of the two"),
-        (zipped(**{"a\nb.png": b""}), "cannot be shown; rename that file"),
-        (zipped(**{"a" * 201: b""}), "is too long a name; use 200 bytes at most"),
-        (zipped(**{"d/" * 500 + "a": b""}), "200 bytes at most, and 1,000 with its folders"),
-    ):
-        with pytest.raises(StimuliError, match=words):
+    for data in (b"no zip", good[:-30], bytes(locked)):
+        with pytest.raises(StimuliError, match="is no zip, a damaged one or one with a password"):
             keep_dataset(tmp_path, [("x.zip", data)])
         assert list(uploads_folder(tmp_path).iterdir()) == []
     with pytest.raises(

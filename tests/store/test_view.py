@@ -64,12 +64,14 @@ def test_what_was_read_of_one_model_stays_fresh_while_others_come_and_go(root: P
     assert not View(root).is_fresh(one.reads)
 
 
-def test_a_title_changes_the_list_of_models_and_no_embedding(root: Path) -> None:
-    one, every = View(root), View(root)
+def test_a_title_changes_the_list_of_models_and_no_other_embedding(root: Path) -> None:
+    one, other, every = View(root), View(root), View(root)
     one.model("cave", "vit-mae-m")
+    other.model("cave", names_of(root)[0])
     every.models("cave")
     rename_model(root, "cave", "vit-mae-m", "Another title")
-    assert View(root).is_fresh(one.reads)
+    assert View(root).is_fresh(other.reads)
+    assert not View(root).is_fresh(one.reads)
     assert not View(root).is_fresh(every.reads)
 
 

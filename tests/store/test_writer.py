@@ -84,7 +84,6 @@ def test_thumbnails_are_small_webp_in_the_order_asked_for(root: Path) -> None:
     assert [image.format for image in found] == ["WEBP", "WEBP"]
     assert [image.size for image in found] == [(224, 112), (224, 112)]
     assert [image.getpixel((5, 5))[0] for image in found] == pytest.approx([19, 3], abs=2)
-    assert Store(root).thumbnail("counted", 3) == Store(root).thumbnails("counted", [3])[0]
 
 
 def test_images_keep_the_size_that_they_had(root: Path) -> None:
@@ -97,7 +96,7 @@ def test_a_stimulus_that_is_not_there_is_named(root: Path, index: int) -> None:
     with pytest.raises(
         StimuliError, match=f"stimulus {index} is not in 'counted', which has 0 … 19"
     ):
-        Store(root).thumbnail("counted", index)
+        Store(root).thumbnails("counted", [index])
 
 
 def test_spaces_come_back_read_only_and_in_order(root: Path) -> None:

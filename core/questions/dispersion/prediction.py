@@ -137,5 +137,5 @@ def describe_stimuli(
         if report:
             report(min(start + CHUNK, len(indices)), len(indices), "images described")
     images, sizes = pd.concat(parts, ignore_index=True), store.image_sizes(name)
-    pixels = np.nan if sizes is None else np.asarray(sizes["width"] * sizes["height"])[indices]
+    pixels = np.asarray(sizes["width"] * sizes["height"])[indices]
     return {"image": images.assign(size=pixels), **kinds}

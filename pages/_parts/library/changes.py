@@ -80,8 +80,7 @@ def _offer_title(what: Held) -> None:
             rename_model(store_path(), what.dataset, what.model, title)
         else:
             rename_dataset(store_path(), what.dataset, title)
-        renamed = f"“{what.title}” is called “{title}” now."
-        return renamed if title else "The original title is back."
+        return f"“{what.title}” is called “{title}” now."
 
     with (
         st.popover("Rename", icon=":material/edit:", type="tertiary", key=f"rename-{key}"),
@@ -92,9 +91,7 @@ def _offer_title(what: Held) -> None:
             what.title,
             key=key,
             max_chars=LONGEST,
-            placeholder="the original title",
-            help="What people call it; no number and no link depends on it. Leave it empty to"
-            " restore the original title.",
+            help="What people call it; no number and no link depends on it.",
         )
         st.form_submit_button("Rename", on_click=_try, args=(rename,))
         st.code(what.command("rename", "TITLE"), language="bash", wrap_lines=True)
