@@ -58,6 +58,7 @@ from core.study.study import Study
 LARGEST = 1024  # stimuli whose similarities are all compared
 MOST_CATEGORIES = 64  # of a factor that is permuted within
 CLUSTERS = (4, 8, 16, 32, 64)
+HARDEST = 5  # factors that are drawn
 QUERIES = 256
 SIDE, BINS = 16, 4  # pixels of a raw image, and bins of each color channel
 WORDS = 2000  # in a bag, the most frequent
@@ -111,7 +112,7 @@ class ControlCategories(StudyQuestion):
     """
 
     command = "controls categories"
-    version = 1
+    version = 2
     columns: ClassVar[Mapping[str, str]] = {
         "null": "which stimuli the null exchanges: all, or those within categories or clusters",
         "name": "the factor, or the number of clusters",
@@ -183,15 +184,15 @@ class ControlCategories(StudyQuestion):
                 note=note,
             )
 
-        findings = [beyond(f"{titles} align beyond chance", table.iloc[0])]
+        chance = beyond(f"{titles} align beyond chance", table.iloc[0])
         claim = f"{titles} share more than categories"
         factors = table[table["null"] == FACTOR]
         if factors.empty:
-            return [*findings, Finding(claim, expected="+", reason=NO_FACTOR)]
+            return [Finding(claim, expected="+", reason=NO_FACTOR), chance]
         worst = factors.sort_values(["p", "null_mean"]).iloc[-1]
         note = f"Least beyond {worst['categories']} categories of {worst['name']}"
         note += f", of {len(factors)} factors." if len(factors) > 1 else "."
-        findings.append(beyond(claim, worst, note))
+        findings = [beyond(claim, worst, note), chance]
         clusters = table[table["null"] == CLUSTER]
         if len(clusters):
             last = clusters.iloc[-1]
@@ -201,12 +202,16 @@ class ControlCategories(StudyQuestion):
         return findings
 
     def plot(self, table: pd.DataFrame) -> Plot:
-        """Draw the score, and each null from its mean to its threshold."""
+        """Draw the score, and from mean to threshold the nulls of the hardest factors and of
+        clusters.
+        """
         counts = table["categories"].astype(str)
         labels = table["name"] + " (" + counts + ")"
         labels = labels.mask(table["null"] == FREE, FREE)
         labels = labels.mask(table["null"] == CLUSTER, counts + " clusters")
+        factors = table[table["null"] == FACTOR].nlargest(HARDEST, "null_mean").index
         shown = table.assign(label=labels)
+        shown = shown[(shown["null"] != FACTOR) | shown.index.isin(factors)]
         card = ("<b>{label}</b>", "null {null_mean:.3f}, 95% {threshold:.3f}", "{p:p}")
         return Plot(
             "More than categories",
@@ -220,7 +225,7 @@ class ControlCategories(StudyQuestion):
                 ),
             ),
             x=Axis("mutual k-NN", zero=True),
-            y=Axis("", names=list(labels)),
+            y=Axis("", names=list(shown["label"])),
             levels=(Level("score", "control", "score", along="x", say=True),),
             empty="No null can be drawn[[: {reason}]].",
         ).over(shown)
@@ -751,7 +756,7 @@ class ControlMarks(StudyQuestion):
     """
 
     command = "controls marks"
-    version = 1
+    version = 2
     listed = False
     columns: ClassVar[Mapping[str, str]] = {
         "mark": "what the alignment survives",
@@ -768,11 +773,11 @@ class ControlMarks(StudyQuestion):
                 return pd.DataFrame(), [Finding(question.title(), expected="+", reason=str(error))]
             return found.table, found.findings
 
-        nulls = of(ControlCategories(self.scope))[1]
+        _, (within, *free) = of(ControlCategories(self.scope))
         _, (left, *_) = of(ControlLadder(self.scope))
         curve, (among, *_) = of(ControlGallery(self.scope))
         ranks, (lead, *_) = of(ControlRanks(self.scope))
-        findings = [nulls[0], nulls[len(nulls) > 1], left, among, lead]
+        findings = [*(free[:1] or [within]), within, left, among, lead]
         numbers = [
             *(paper_p(one.p) for one in findings[:2]),
             f"partial r = {left.value:.2f}",

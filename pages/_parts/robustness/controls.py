@@ -14,18 +14,16 @@ from core.study.models import reads, usual
 from pages._shared import frame, queries, section
 from pages._shared.queries import Place
 
-LADDER = """Mutual k-NN of simple features, and of untrained networks, with the model of the other
-modality; the longest bar should be the model’s own."""
+LADDER = "Alignment of simple features and untrained networks with the other modality’s model."
 LADDER_METHODS = """Pixels are 16 × 16 in color; histograms have four bins per channel. Lengths are
 words and characters; bags of words are weighted by log inverse document frequency. Partial
 alignment correlates what a linear regression on a control’s similarities leaves of both models’
 (Freedman, Lane 1983, for its permutations)."""
-CATEGORIES = """Bars reach from a null’s mean to its 95% threshold; the line is the score."""
+CATEGORIES = "Bars: a null’s mean to its 95% threshold. Line: the score."
 CATEGORIES_METHODS = r"""Two spaces that share nothing but $C$ equal categories reach mutual k-NN
 $k / (n/C - 1)$. Nulls permute stimuli within a factor’s values only. Clusters of the compared
 models hide structure that labels would not: read them as a curve."""
-GALLERY = """Bars: 95% CI over 256 queries. Dashed: spaces that share nothing but categories.
-Dotted: chance."""
+GALLERY = "Bars: 95% CI over queries."
 GALLERY_METHODS = """The same queries look for neighbors among ever more images. With several
 captions per image a language model’s vectors are averaged."""
 RANKS = "Bars: joint 95% CI of the rank over images."
@@ -48,7 +46,6 @@ def show(at: Place) -> None:
             header="More than categories?",
             caption=CATEGORIES,
             methods=CATEGORIES_METHODS,
-            lead=2,
         )
     with frame.part():
         section.draw(

@@ -175,8 +175,8 @@ def test_marks_are_the_questions_own_first_findings(study: Study) -> None:
     whole = [
         answer(question(SCOPE), study).findings[at]
         for question, at in (
-            (ControlCategories, 0),
             (ControlCategories, 1),
+            (ControlCategories, 0),
             (ControlLadder, 0),
             (ControlGallery, 0),
             (ControlRanks, 0),
