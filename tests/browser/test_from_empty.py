@@ -24,7 +24,7 @@ from core.jobs import queue
 from core.jobs.queue import process_of
 from core.settings import ROOT
 from core.store import Store
-from tests.browser.seen import click_until, settle
+from tests.browser.seen import click_until, repeat_until, settle
 from tests.browser.server import CHROMIUM, FLAGS, PATIENCE, new_page, serve
 from tests.encoders.tiny_models import make_language, make_vision
 
@@ -33,10 +33,8 @@ SIZE = 24
 COLORS = {"red": 0, "yellow": 42, "green": 85, "blue": 170}  # hues of 256
 SHOWING = {  # what of each page draws the models that came in
     "": "svg.canvas circle[data-model]",
-    "alignment": ".st-key-trend .main-svg",
-    "models": ".st-key-model-map .main-svg",
-    "stimuli": ".tile img",
-    "metrics": ".st-key-agreement .main-svg",
+    "trends": ".st-key-trend .main-svg",
+    "images": ".tile img",
 }
 
 
@@ -81,6 +79,13 @@ def type_folder(form: Locator, folder: Path, shown: Locator) -> None:
     raise AssertionError(f"{folder} was not read")
 
 
+def send(page: Page, kind: str, name: str) -> None:
+    """Click the button that queues what a form says, which closes it."""
+    form = f".st-key-{kind}-form"
+    button = page.locator(form).get_by_role("button", name=name)
+    repeat_until(page, f"!document.querySelector('{form}')", button.click)
+
+
 def add_folder(page: Page, folder: Path, keep: Callable[[Page, str], object]) -> None:
     """Add a folder on the server as the first dataset, which is chosen at once."""
     page.get_by_role("button", name="Add a dataset").click()
@@ -88,7 +93,7 @@ def add_folder(page: Page, folder: Path, keep: Callable[[Page, str], object]) ->
     form.get_by_role("radio", name="Folder on the server").click()
     type_folder(form, folder, form.locator(".tile img").first)
     keep(page, "dataset")
-    form.get_by_role("button", name="Add this dataset").click()
+    send(page, "dataset", "Add this dataset")
     state(page, 1, "done").wait_for()
     page.get_by_text("No model is embedded over this dataset yet").wait_for()
 
@@ -102,8 +107,7 @@ def add_model(
     form.get_by_role("radio", name="Folder on the server").click()
     type_folder(form, folder, form.locator("code", has_text=folder.name))  # not of one before
     keep(page, "models")
-    form.get_by_role("button", name="Embed").click()
-    form.wait_for(state="detached")
+    send(page, "models", "Embed")
 
 
 def add_features(page: Page, file: Path) -> None:
@@ -113,8 +117,7 @@ def add_features(page: Page, file: Path) -> None:
     form.get_by_role("radio", name="Feature file").click()
     form.locator("input[type=file]").set_input_files(file)
     form.get_by_text(f"1 × {SIZE} × 4").wait_for()
-    form.get_by_role("button", name="Import").click()
-    form.wait_for(state="detached")
+    send(page, "models", "Import")
 
 
 @contextmanager
@@ -147,18 +150,18 @@ def tell(
 
     with ExitStack() as until_later:
         with serve(store, log=folder / "first.log", end=signal.SIGKILL) as address:
-            page.goto(f"{address}/library")
+            page.goto(f"{address}/data")
             add_folder(page, photos(folder / "photos"), keep)
             add_model(page, seeing, keep)
             until_later.enter_context(held(store, 2))
             add_model(page, reading)
-            page.goto(f"{address}/jobs")
+            page.goto(f"{address}/data?tab=jobs")
             click_on_card(page, 3, "Cancel", "canceled")
             queue.submit(store, ["embed", "--dataset", "photos", "--model", f"hf:{late}"])
         assert queue.job(store, 2).state == "running"
 
     with serve(store, log=folder / "second.log") as address:
-        page.goto(f"{address}/jobs")
+        page.goto(f"{address}/data?tab=jobs")
         state(page, 2, "done").wait_for()  # nobody has asked for it since the server was killed
         click_on_card(page, 3, "Retry", "done")
         card(page, 4).get_by_text(str(late)).last.wait_for()
@@ -166,19 +169,19 @@ def tell(
         keep(page, "jobs")
         make_language(late, "llama")
         click_on_card(page, 4, "Retry", "done")
-        page.goto(f"{address}/library?dataset=photos")
+        page.goto(f"{address}/data?dataset=photos")
         add_features(page, features)
-        page.goto(f"{address}/jobs")
+        page.goto(f"{address}/data?tab=jobs")
         state(page, 5, "done").wait_for()
         queue.submit(store, ["align", "--dataset", "photos", "--k", "3", "--null", "19"])
         state(page, 6, "done").wait_for()
-        page.goto(f"{address}/library?dataset=photos&view=results")
+        page.goto(f"{address}/data?dataset=photos&tab=results")
         page.get_by_text("align").first.wait_for()
         for path, drawn in SHOWING.items():
             page.goto(f"{address}/{path}")
             page.locator(drawn).first.wait_for()
             assert page.get_by_text("this was not expected").count() == 0
-        page.goto(f"{address}/library?dataset=photos")
+        page.goto(f"{address}/data?dataset=photos")
         page.get_by_text("4 of 4 models").first.wait_for()
         keep(page, "library")
     page.close()

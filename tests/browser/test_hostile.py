@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 VIEWS = {  # what a page shows of the store, by its link: forms, plots, a table, pictures, jobs
     "/data?model=vision-1": "title vision-1",
     "/trends?chosen=vision-1": "title vision-1",
-    "/models?view=table": "dataset",
+    "/models?tab=table": "dataset",
     "/images?stimulus=1": "caption 1 of =1+1 level A",
     "/data?tab=jobs": "dataset",
 }

@@ -35,7 +35,7 @@ def badge(page, job: int, state: str):
 
 
 def add_features(page, link: str, file: Path) -> None:
-    """Upload and import features on the Library, and see that they are there."""
+    """Upload and import features on the page Data, and see that they are there."""
     page.goto(link)
     page.locator(".st-key-models-form input[type=file]").set_input_files(file)
     page.get_by_text(f"1 × {SIZE} × 4").wait_for()
@@ -61,9 +61,9 @@ def test_jobs_move_fail_and_are_retried_before_everybodys_eyes(browser, tmp_path
     at_work.enter_context(locked(worker_lock(store)))  # as a worker does, which takes no job yet
     with serve(store, log=tmp_path / "server.log") as address, at_work:
         page, elsewhere = new_page(browser), new_page(browser)
-        page.goto(f"{address}/jobs")
+        page.goto(f"{address}/data?tab=jobs")
         page.get_by_text("No jobs yet").wait_for()
-        elsewhere.goto(f"{address}/models?view=table")
+        elsewhere.goto(f"{address}/models?tab=table")
         elsewhere.locator("[data-testid=stDataFrame] canvas").first.wait_for()
         for file in (late, there):
             submit(store, file)
@@ -73,13 +73,13 @@ def test_jobs_move_fail_and_are_retried_before_everybodys_eyes(browser, tmp_path
         badge(page, 2, "done").wait_for()
         page.locator(".st-key-job-1").get_by_text("there is no file").first.wait_for()
         elsewhere.get_by_role("button", name="New data: show it").wait_for()
-        assert "view=table" in elsewhere.url
+        assert "tab=table" in elsewhere.url
         np.save(late, np.load(there))
         click_until(page.get_by_role("button", name="Retry"), badge(page, 1, "done"))
         log = page.locator(".st-key-job-1").get_by_role("button", name="Log")
         click_until(log, page.get_by_text(f"late: 1 layer of {SIZE} stimuli"))
         page.wait_for_url("**/data?tab=jobs&log=1")
-        add_features(page, f"{address}/library?add=models&models_from=features", more)
+        add_features(page, f"{address}/data?add=models&models_from=features", more)
         check_headings(page)
         page.set_viewport_size({"width": 390, "height": 844})
         page.wait_for_function(NARROW)
@@ -94,7 +94,7 @@ def test_a_page_that_waits_for_models_fills_and_one_that_shows_some_offers_more(
     add_dataset(store := tmp_path / "store", dataset)
     with serve(store, log=tmp_path / "server.log") as address:
         page = new_page(browser)
-        page.goto(f"{address}/alignment")
+        page.goto(f"{address}/trends")
         page.get_by_text("is embedded over this dataset yet").wait_for()
         build(store, dataset, vision=VISION[1:3], language=LANGUAGE[2:3], reality=False)
         chart(page, "trend")  # nobody has clicked

@@ -38,7 +38,7 @@ def address(store, log):
 
 def test_a_model_is_found_opened_renamed_and_deleted(store, visit):
     build(store, PaintedDataset(20), **SMALL)
-    page = visit("/data?view=models")
+    page = visit("/data")
     page.get_by_text("7 of 7 models").wait_for()
     search = page.get_by_role("textbox", name="Search")
     search.fill("gpt-2 m")

@@ -113,7 +113,7 @@ def test_stimuli_brushed_on_the_map_are_shown_and_studied(visit):
 
 
 def test_a_stimulus_opens_from_the_gallery_and_its_neighbor_in_sight(visit):
-    page = visit("/images?view=gallery")
+    page = visit("/images?map=gallery")
     picture(page, "all", 5).click()
     page.wait_for_url("**stimulus=5*")
     tiles(page, "b").first.wait_for()

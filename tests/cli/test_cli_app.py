@@ -35,10 +35,7 @@ def test_a_dashboard_that_is_stopped_says_only_that(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
-def test_the_demo_is_built_beside_the_server_and_no_longer(
-    tmp_path: Path, end: signal.Signals
-) -> None:
+def test_the_demo_is_built_beside_the_server_and_no_longer(tmp_path: Path) -> None:
     port = find_free_port()
     store = tmp_path / "store"
     words = ["app", "--demo", "--store", str(store), "--port", str(port)]
@@ -49,13 +46,13 @@ def test_the_demo_is_built_beside_the_server_and_no_longer(
         )
     own = psutil.Process(server.pid)
     try:
-        until = time.monotonic() + 300
+        until = time.monotonic() + 1200  # the build gets what others leave
         while not list(store.glob("demo.json")):
             assert time.monotonic() < until, log.read_text()
             time.sleep(0.1)
         (build,) = [one for one in own.children() if one.cmdline()[-2:] == ["core", "demo"]]
         assert build.nice() == min(os.nice(0) + NICER, 19)
-        server.send_signal(end)
+        server.send_signal(signal.SIGINT)
         server.wait(180)
         assert not build.is_running()
         assert "Traceback" not in log.read_text()
