@@ -109,7 +109,7 @@ def test_the_dashboard_starts_over_an_empty_store(installed: Path, tmp_path: Pat
     ):
         try:
             assert fetch(f"http://localhost:{port}/_stcore/health") == "ok"
-            assert "<title>Streamlit</title>" in fetch(f"http://localhost:{port}/alignment")
+            assert "<title>Streamlit</title>" in fetch(f"http://localhost:{port}/trends")
         finally:
             server.terminate()
     assert "Platoscope over store on" in (tmp_path / "log").read_text()
