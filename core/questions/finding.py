@@ -19,10 +19,11 @@ NAN = math.nan
 class Finding:
     """A claim and what the models say of it.
 
-    claim: a sentence without its full stop, such as "Longer captions align better with DINO".
-    value: the number behind it; low, high: its 95% interval; p: of its test. name: what the value
-    is, such as "ρ". unit: "%" prints shares in percent, any other follows the number. n: how many
-    of `over` it rests on. expected: the sign of the value that supports the claim; "" if the
+    claim: a sentence without its full stop, such as "Longer captions align better with DINO"; a
+    value in percent that it names is not said again.
+    value: the number behind it; low, high: its 95% interval; p: of its test; chance: the value by
+    chance. name: what the value is, such as "ρ". unit: "%" prints shares in percent, any other
+    follows the number. n: how many of `over` it rests on. expected: the sign of the value that supports the claim; "" if the
     finding only describes. reason: why there is no value, or no
     verdict about it. note: a caveat, as a sentence. published:
     what the published work found, as a sentence.
@@ -38,6 +39,7 @@ class Finding:
     digits: int = 2
     n: int = 0
     over: str = "models"
+    chance: float = NAN
     expected: str = ""  # "+", "-" or ""
     reason: str = ""
     note: str = ""
@@ -69,7 +71,10 @@ class Finding:
             if not (math.isnan(self.low) or math.isnan(self.high)):
                 text += f" [{self._number(self.low)}, {self._number(self.high)}]"
             unit = f" {self.unit}" if self.unit not in ("", "%") else ""
-            parts.append(f"{self.name} = {text}{unit}" if self.name else f"{text}{unit}")
+            if self.unit != "%" or text not in self.claim.split():
+                parts.append(f"{self.name} = {text}{unit}" if self.name else f"{text}{unit}")
+        if not math.isnan(self.chance):
+            parts.append(f"chance {self._number(self.chance)}")
         if not math.isnan(self.p):
             parts.append(paper_p(self.p))
         if self.n:

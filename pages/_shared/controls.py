@@ -364,9 +364,10 @@ def pick_rule() -> LayerRule:
     return LayerRule(candidates=pick_option(option_named(LayerRule, "as"), Look(labels=CANDIDATES)))
 
 
-def pick_two(at: Place, models: pd.DataFrame, *, k: int) -> tuple[str, str]:
-    """Draw the choice of two models with neighbors: at first the selected ones, else the best
-    aligned of those fully trained. Raise NeededError for fewer, or for the same model twice.
+def pick_two(at: Place, models: pd.DataFrame, *, k: int, closest: bool = False) -> tuple[str, str]:
+    """Draw the choice of two models with neighbors: at first the selected ones, else of those fully
+    trained the best-aligned vision and language model or, if asked for, the closest two of
+    different setups. Raise NeededError for fewer, or for the same model twice.
     """
     names = models["model"].tolist()
     models = models[~models["model"].isin(facts.without_neighbors(at, names, k=k))]
@@ -374,7 +375,9 @@ def pick_two(at: Place, models: pd.DataFrame, *, k: int) -> tuple[str, str]:
         how = frame.command("embed", "--dataset", at.dataset, "--model", "hf:gpt2")
         raise frame.NeededError(f"Needs 2 models; {len(models)} loaded.", how)
     trained = usual_models(models)["model"].tolist()
-    best = facts.best_models(at, tuple(trained if len(trained) > 1 else models["model"]), k=k)
+    best = facts.closest_two(at) if closest else None
+    if best is None:
+        best = facts.best_models(at, tuple(trained if len(trained) > 1 else models["model"]), k=k)
     follow, start = bool(selection.chosen()), selection.pair(models, models, best)
     a, b = (
         pick_model(label, models, key, default=default, follow=follow)

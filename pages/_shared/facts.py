@@ -7,16 +7,19 @@ from __future__ import annotations
 import time
 from base64 import b64encode
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 from jaxtyping import Int32
 
-from core.errors import MetricError, NotEmbeddedError
+from core.errors import InputError, MetricError, NotEmbeddedError
 from core.figures.palette import Look, assign
 from core.questions import captions as retold
 from core.questions.alignment import pairs
+from core.questions.models.pairs import ModelPairs
+from core.questions.models.pairs import closest_two as closest_of
 from core.study.models import groups_by_age
 from core.study.study import KEPT
 from pages._shared import queries
@@ -97,6 +100,14 @@ def best_models(at: Place, names: tuple[str, ...], *, k: int) -> tuple[str, str]
     every = queries.models(at)
     models = every[every["model"].isin(names)]
     return pairs.best_models(at.scope, queries.study(at), models, k=k)
+
+
+def closest_two(at: Place) -> tuple[str, str] | None:
+    """Return the most aligned two of different setups, None if no two have an alignment."""
+    with suppress(InputError):
+        queries.ask(at, ModelPairs(at.scope))  # with its progress
+        return closest_of(at.scope, queries.study(at))
+    return None
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

@@ -8,6 +8,7 @@ seeded.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import ClassVar, Literal, TypeVar
@@ -16,7 +17,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float32, Int64
 
-from core.errors import MetricError, NotApplicableError, UnknownNameError
+from core.errors import InputError, MetricError, NotApplicableError, UnknownNameError
 from core.figures.grammar import (
     Axis,
     Dots,
@@ -64,6 +65,7 @@ from core.questions.metrics.scores import (
     toward,
     with_k,
 )
+from core.questions.models.pairs import closest_two
 from core.questions.question import Answer, StudyQuestion
 from core.spaces.kernels import order_alike
 from core.spaces.preprocess import check_k, normalize_rows
@@ -581,7 +583,7 @@ class MetricPair(StudyQuestion):
     """
 
     command = "metrics pair"
-    version = 4
+    version = 5
     columns: ClassVar[Mapping[str, str]] = {
         "metric": "metric",
         "score": "alignment; over stimuli the mean over subsamples",
@@ -591,7 +593,9 @@ class MetricPair(StudyQuestion):
         "p": "p of the permutation test",
         "calibrated": "0 at the threshold, 1 at full alignment",
         "reason": "why there is no score",
-        "difference": "sd above the mean of other pairs of models; higher is more aligned",
+        "own": "score over the stimuli on which pairs of models are compared",
+        "usual": "mean score of other pairs over these",
+        "difference": "how many of their sd the pair is above it; higher is more aligned",
         "above": "share of these that are less aligned",
         "others": "how many other pairs",
         "k": "neighbors",
@@ -627,11 +631,17 @@ class MetricPair(StudyQuestion):
         return fixed.get(self.over, self.metrics)
 
     def complete(self, study: Study) -> MetricPair:
-        """Name what is left out: by metric the last layers, else the best aligned; options that do
-        not count get their defaults.
+        """Name what is left out: by metric the closest two models of different setups in their last
+        layers, else the best-aligned vision and language model in their best-aligned ones; options
+        that do not count get their defaults.
         """
         k = min(10, study.size - 1) if self.over == "k" else self.k
-        pair = complete_pair(self.pair, self.scope, study, k=k)
+        pair = self.pair
+        if self.over == "metric" and not (pair.x or pair.y):
+            with suppress(InputError):  # no two of different setups
+                x, y = closest_two(self.scope, study)
+                pair = replace(pair, x=x, y=y)
+        pair = complete_pair(pair, self.scope, study, k=k)
         if self.over == "metric":
             x, y = (len(study.entry(name).dims) - 1 for name in (pair.x, pair.y))
             x = x if self.pair.layer_x is None else self.pair.layer_x
@@ -661,13 +671,14 @@ class MetricPair(StudyQuestion):
         ).merge(self._among_others(study, report), on="metric", how="left")
         order = table["difference"].abs().sort_values(ascending=False, kind="stable").index
         table = table.loc[order].reset_index(drop=True)
-        return Answer(
-            table[[*list(self.columns)[:8], "difference", "above", "others"]], pair_findings(table)
-        )
+        titles = study.models().set_index("model")["title"]
+        two = f"{titles[self.pair.x]} and {titles[self.pair.y]}"
+        columns = [*list(self.columns)[:8], "own", "usual", "difference", "above", "others"]
+        return Answer(table[columns], pair_findings(table, two))
 
     def _among_others(self, study: Study, report: Progress | None) -> pd.DataFrame:
-        """Return by metric difference, above and others: the two models among all pairs of fully
-        trained models of their modalities, in last layers.
+        """Return by metric own, usual, difference, above and others: the two models among all pairs
+        of fully trained models of their modalities, in last layers.
         """
         modality = study.models().set_index("model")["modality"]
         sides = {modality[self.pair.x], modality[self.pair.y]}
@@ -684,14 +695,16 @@ class MetricPair(StudyQuestion):
             scores = toward(metric) * table["score"]
             mine = (table["model_x"].isin(own) & table["model_y"].isin(own)).to_numpy()
             value, others = float(scores[mine].iloc[0]), scores[~mine].dropna()
-            if len(others) < FEWEST or np.isnan(value) or not others.std():
-                rows.append((metric, np.nan, np.nan, len(others)))
-            else:
+            score, typical = toward(metric) * value, toward(metric) * others.mean()
+            difference = above = np.nan
+            if len(others) >= FEWEST and not np.isnan(value) and others.std():
                 difference = (value - others.mean()) / others.std()
-                rows.append((metric, difference, (others < value).mean(), len(others)))
+                above = (others < value).mean()
+            rows.append((metric, score, typical, difference, above, len(others)))
             if report:
                 report(done, len(self.metrics), "metrics over other pairs of models")
-        return pd.DataFrame(rows, columns=["metric", "difference", "above", "others"])
+        columns = ["metric", "own", "usual", "difference", "above", "others"]
+        return pd.DataFrame(rows, columns=columns)
 
     def plot(self, table: pd.DataFrame) -> Plot:
         spec = {name: METRICS[name].spec for name in table["metric"]}
@@ -735,6 +748,7 @@ def _calibrated(table: pd.DataFrame) -> Plot:
         "[[chance {null_mean:.3g} ± {null_sd:.2g}, threshold {threshold:.3g}]]",
         "[[calibrated {calibrated:.3g}, {p:p}]]",
         "[[{difference:+.1f} sd from {others} other pairs, above {above:.0%} of them]]",
+        "[[{own:.3g} against {usual:.3g}]]",
     )
     names = dict.fromkeys(table["metric"])
     return Plot(
@@ -752,9 +766,9 @@ def _calibrated(table: pd.DataFrame) -> Plot:
     ).over(points)
 
 
-def pair_findings(table: pd.DataFrame) -> list[Finding]:
+def pair_findings(table: pd.DataFrame, two: str) -> list[Finding]:
     """Return by which metric two models differ most from other pairs (the first of the table), and
-    by how many they are aligned beyond chance.
+    by how many they are aligned beyond chance. two: their names.
     """
     first, known = table.iloc[0], table.dropna(subset="score")
     above = int((known["p"] < ALPHA).sum())
@@ -767,8 +781,9 @@ def pair_findings(table: pd.DataFrame) -> list[Finding]:
     than = "more" if first["difference"] > 0 else "less"
     return [
         Finding(
-            f"By {METRICS[first['metric']].spec.short} the two models differ most from other pairs:"
-            f" {than} aligned",
+            f"{two} are {than} aligned than other pairs, most by"
+            f" {METRICS[first['metric']].spec.short}: {first['own']:.2f}, usual"
+            f" {first['usual']:.2f}",
             first["difference"],
             unit="sd",
             digits=1,

@@ -12,12 +12,14 @@ import pandas as pd
 from core.errors import InputError
 from core.options import option, part
 from core.progress import Progress
+from core.questions.asking import ask
 from core.questions.finding import Finding
 from core.questions.models.geometry import cluster, distances
+from core.questions.models.standings import closest
 from core.questions.question import Answer, StudyQuestion
 from core.study.comparing import check_pairing, pair_models
-from core.study.models import is_measured, is_reality, trained, without_variants
-from core.study.parts import Comparison
+from core.study.models import is_measured, is_reality, trained, usual, without_variants
+from core.study.parts import Comparison, Scope
 from core.study.study import Study
 
 CLEAN_TREE, ROUGH_TREE = 0.8, 0.5
@@ -102,3 +104,17 @@ class ModelPairs(StudyQuestion):
             claim = f"{claim} roughly" if fit >= ROUGH_TREE else "No tree fits these models"
         why = "distances are too few or equal" if np.isnan(fit) else ""
         return Answer(table, [Finding(claim, fit, name="cophenetic correlation", reason=why)])
+
+
+def closest_two(scope: Scope, study: Study) -> tuple[str, str]:
+    """Return the most aligned two of the usual models that are of different setups, as `closest`
+    has it; raises InputError if no two have an alignment.
+    """
+    models = usual(study.models())
+    models = models[~is_reality(models)]
+    pairs = ask(ModelPairs(scope), study)
+    pairs = pairs[pairs[["model_x", "model_y"]].isin(set(models["model"])).all(axis=1)]
+    near = closest(pairs, models, high=True)
+    if near.empty:
+        raise InputError("no two of these models have an alignment; name two")
+    return str(near.index[0]), str(near["other"].iloc[0])

@@ -24,6 +24,7 @@ from core.questions.models.pairs import ModelPairs, Roster
 from core.questions.models.standings import (
     DESCRIBED,
     DESCRIPTION,
+    closest,
     mean_over_targets,
     members_of,
     profiles,
@@ -277,8 +278,8 @@ def map_findings(table: pd.DataFrame) -> list[Finding]:
         counts, n = own.value_counts(), len(placed)
         chance = float((counts * (counts - 1)).sum() / (n * (n - 1)))
         same = float((own == placed["nearest_1"].map(kind)).mean())
-        claim = f"Share of models closest to one of the same {name}"
-        found.append(Finding(claim, same, unit="%", n=n, note=f"By chance {chance:.0%}."))
+        claim = f"{same:.0%} of models are closest to one of their own {name}"
+        found.append(Finding(claim, same, chance=chance, unit="%", n=n))
     row = table.iloc[0]
     stress, trust = float(row["stress"]), float(row["trustworthiness"])
     if np.isnan(stress):
@@ -302,7 +303,7 @@ class ModelTable(StudyQuestion):
     """How aligned and how competent is each model, and in which layers?"""
 
     command = "models table"
-    version = 3
+    version = 4
     columns: ClassVar[Mapping[str, str]] = {
         "model": "a model",
         "title": "its name",
@@ -313,6 +314,8 @@ class ModelTable(StudyQuestion):
         "step": "training steps",
         "skill": "competence of models that read: 1 − bits per byte of the captions",
         "solved": "competence of vision models",
+        "closest": "most aligned model of another family or objective",
+        "closest_score": "its alignment",
         "layer": "layer, from 0",
         "target": "what it is aligned with",
         "score": "alignment with the target's best layers, mean over its models",
@@ -352,21 +355,34 @@ class ModelTable(StudyQuestion):
             index="model", columns="target", values="score"
         )
         skill = study.competence().set_index("model")["value"]
+        near = closest(pairs, models, high=self.comparison.spec.higher_is_more_aligned)
         about = models[list(DESCRIPTION)].assign(
-            skill=models["model"].map(skill), solved=models["model"].map(solved)
+            skill=models["model"].map(skill),
+            solved=models["model"].map(solved),
+            closest=models["model"].map(near["other"]),
+            closest_score=models["model"].map(near["score"]),
         )
         table = about.join(scores.reindex(columns=list(members)), on="model")
         table = table.reset_index(drop=True)
         return Answer(table, self._ends(table))
 
     def _ends(self, table: pd.DataFrame) -> list[Finding]:
-        """Return which model is most aligned with each target, and which least."""
+        """Return which two models of different setups are most alike, then which model is most
+        aligned with each target, and which least.
+        """
         titles, found = table.set_index("model")["title"], []
+        high = self.comparison.spec.higher_is_more_aligned
+        near = table.dropna(subset="closest_score")
+        if len(near):
+            row = near.sort_values("closest_score", ascending=not high, kind="stable").iloc[0]
+            two = f"{row['title']} and {titles[row['closest']]}"
+            claim = f"Most alike of different setups: {two}"
+            score, name = float(row["closest_score"]), self.comparison.spec.short
+            found.append(Finding(claim, score, name=name, n=len(near)))
         for target in [name for name in table.columns if name not in DESCRIBED]:
             scored = table.dropna(subset=target)
             if scored.empty:
                 continue
-            high = self.comparison.spec.higher_is_more_aligned
             ordered = scored.sort_values(target, ascending=not high, kind="stable")
             most, least = ordered.iloc[0], ordered.iloc[-1]
             of = target if target == REALITY else titles.get(target, target)

@@ -11,12 +11,12 @@ from core.encoders.encoder import REALITY
 from core.errors import InputError, UnknownNameError
 from core.modalities import find_modality, known_first
 from core.study.comparing import layer_scores
-from core.study.models import is_measured, usual
+from core.study.models import is_measured, lines, usual
 from core.study.parts import Measure
 from core.study.study import Study
 
 DESCRIPTION = ("model", "title", "modality", "family", "objective", "parameters", "step")
-DESCRIBED = (*DESCRIPTION, "skill", "solved")  # columns of a table that are no target
+DESCRIBED = (*DESCRIPTION, "skill", "solved", "closest", "closest_score")  # no targets
 Members = Mapping[str, Sequence[str]]  # the models of each target, by its name
 
 
@@ -95,3 +95,21 @@ def nearest_to(pairs: pd.DataFrame, name: str, *, high: bool, count: int) -> pd.
     other = mine["model_x"].where(mine["model_x"] != name, mine["model_y"])
     ordered = mine.assign(other=other).sort_values("score", ascending=not high, kind="stable")
     return ordered[["other", "score"]].head(count)
+
+
+def closest(pairs: pd.DataFrame, models: pd.DataFrame, *, high: bool) -> pd.DataFrame:
+    """Return by model the most aligned one of another setup: other, score; the closest pairs first.
+
+    A setup is a family with its objective, whatever size, seed and step; without another setup,
+    another training counts. pairs: model_x, model_y, score, each pair once; models: of `describe`;
+    high: whether high is aligned.
+    """
+    turned = pairs.rename(columns={"model_x": "other", "model_y": "model"})
+    both = pd.concat([pairs.rename(columns={"model_x": "model", "model_y": "other"}), turned])
+    both = both.dropna(subset="score")
+    for kind in (lines(models), models.set_index("model")["run"].to_dict()):
+        apart = both[both["model"].map(kind) != both["other"].map(kind)]
+        if len(apart):
+            break
+    ordered = apart.sort_values(["score", "model", "other"], ascending=[not high, True, True])
+    return ordered.drop_duplicates("model").set_index("model")[["other", "score"]]

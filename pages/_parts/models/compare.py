@@ -51,7 +51,7 @@ def show(at: Place) -> None:
             look = controls.Look(help=text, labels=DRAWS)
             null = controls.pick_option(controls.option_named(MetricPair, "null"), look)
         k = controls.pick_k(queries.size(at))
-        a, b = controls.pick_two(at, models, k=k)
+        a, b = controls.pick_two(at, models, k=k, closest=True)
     about = models.set_index("model")
     question = MetricPair(at.scope, LayerPair(a, None, b, None), k=k, null=null)
     section.draw(at, question, key="all-metrics", caption=METRICS, methods=CALIBRATED)

@@ -26,8 +26,9 @@ from pages._shared.controls import Look
 from pages._shared.queries import Place
 
 KEY = "model-table"
-READING = """A row is a model; alignment is the mean over a group, without models of its own
-training. Lines run from the first layer to the last. Tick rows to select models."""
+READING = """A row is a model. A setup is a family and objective, whatever size. Alignment with a
+group is the mean over it, without models of its own training. Lines run from the first layer to the
+last. Tick rows to select models."""
 BALANCE = """Attention depends on queries and keys by their product alone. If the noise of SGD
 chose among weights of equal product, the gradients of both would balance; if weight decay chose,
 the weights would (Ziyin and Chuang 2025, footnotes 13 and 15). Models trained by AdamW are
@@ -67,8 +68,9 @@ def show(at: Place) -> None:
             )
     high = question.comparison.spec.higher_is_more_aligned
     rows = table[table["model"].isin(passing["model"])]
-    rows = rows.sort_values(targets[0], ascending=not high, kind="stable", ignore_index=True)
-    st.caption(f"{len(rows)} of {len(table)} models")
+    rows = rows.sort_values("closest_score", ascending=not high, kind="stable", ignore_index=True)
+    rows["closest"] = rows["closest"].map(models.set_index("model")["title"])
+    st.caption(f"{len(rows)} of {len(table)} models, the closest first")
     with suppress(NotApplicableError):  # none of imports alone
         balance = queries.recall(at, ModelBalance(at.scope))
         if balance is not None:
@@ -101,6 +103,8 @@ def _draw(at: Place, rows: pd.DataFrame, targets: Sequence[str], target: str) ->
     ends = {"y_min": min([0.0, *values]), "y_max": max([0.0, *values]) or 1.0}
     columns = {
         "title": st.column_config.TextColumn("model", pinned=True),
+        "closest": "closest of another setup",
+        "closest_score": number("alignment", format="%.3f"),
         "lines": st.column_config.LineChartColumn(f"by layer, with {target}", **ends),
         **{name: number(f"with {name}", format="%.3f") for name in targets},
         "skill": number(find_axis(COMPETENCE, unit=unit).title, format="%.2f"),

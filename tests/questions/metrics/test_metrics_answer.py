@@ -87,6 +87,8 @@ def test_two_models_are_placed_among_other_pairs_of_their_modalities(study):
         row = answered.table.set_index("metric").loc[metric]
         difference = (own - others.mean()) / others.std(ddof=1)
         assert row["difference"] == pytest.approx(difference, rel=1e-5)
+        assert row["own"] == pytest.approx(toward * own, rel=1e-5)
+        assert row["usual"] == pytest.approx(toward * others.mean(), rel=1e-5)
         assert row["above"] == pytest.approx((others < own).mean())
         assert row["others"] == 3
     assert answered.table["difference"].abs().is_monotonic_decreasing

@@ -62,8 +62,9 @@ def test_the_nearest_models_are_counted_by_kind_beside_chance():
     # other one: 4 of 12, and 2 of 12
     modality, group, _ = map_findings(mapped())
     assert [one.value for one in (modality, group)] == [0.75, 0.25]
-    assert [one.note for one in (modality, group)] == ["By chance 33%.", "By chance 17%."]
-    assert modality.n == 4
+    assert [one.chance for one in (modality, group)] == pytest.approx([4 / 12, 2 / 12])
+    assert "75% of models" in modality.sentence
+    assert modality.statistics == "chance 33%, n = 4"
 
 
 @pytest.mark.parametrize("models_placed", [0, 1])

@@ -8,12 +8,19 @@ import pytest
 
 from core.errors import InputError, UnknownNameError
 from core.questions.asking import answer, ask
-from core.questions.models.pairs import ModelPairs
+from core.questions.models.pairs import ModelPairs, closest_two
 from core.questions.models.question import ModelTable, Targets
-from core.questions.models.standings import groups_of, members_of, nearest_to, standings
+from core.questions.models.standings import (
+    closest,
+    groups_of,
+    members_of,
+    nearest_to,
+    standings,
+)
 from core.store import Store
 from core.study.comparing import layer_scores
-from core.study.parts import Comparison, Measure
+from core.study.models import lines
+from core.study.parts import Comparison, Measure, Scope
 from core.study.study import Study
 from tests.pages.world import SMALL, PaintedDataset, build
 
@@ -87,6 +94,36 @@ def test_the_nearest_models_are_the_most_aligned_ones():
     assert nearest_to(PAIRS, "c", high=False, count=1)["other"].tolist() == ["a-step"]
 
 
+def test_the_closest_model_is_of_another_setup_and_the_closest_pairs_come_first():
+    near = closest(PAIRS, MODELS.assign(family=["A", "A", "B", "C", "D"]), high=True)
+    assert near["other"].to_dict() == {
+        "a": "b",
+        "b": "a",
+        "c": "reality",
+        "reality": "c",
+        "a-step": "c",
+    }
+    assert near["score"].tolist() == [0.5, 0.5, 0.4, 0.4, 0.1]
+    low = closest(PAIRS, MODELS.assign(family=["A", "A", "B", "C", "D"]), high=False)
+    assert low.loc["c"].tolist() == ["a-step", 0.1]
+    one = closest(PAIRS, MODELS.assign(family="A", group="MAE"), high=True)  # of another training
+    assert one.loc["a"].tolist() == ["b", 0.5]
+
+
+def test_the_table_names_the_closest_model_of_another_setup(study):
+    answered = answer(ModelTable(), study)
+    table, kinds = answered.table.set_index("model"), lines(study.models())
+    pairs = ask(ModelPairs(), study)
+    for name, row in table.iterrows():
+        both = pairs[(pairs["model_x"] == name) | (pairs["model_y"] == name)]
+        other = both["model_x"].where(both["model_x"] != name, both["model_y"])
+        apart = both[[kinds[one] != kinds[name] for one in other]]
+        assert row["closest_score"] == apart["score"].max()
+    assert answered.findings[0].value == table["closest_score"].max()
+    x, y = closest_two(Scope("cave"), study)
+    assert table.loc[x, "closest"] == y
+
+
 def test_the_table_has_the_mean_over_each_group(study):
     table = ask(ModelTable(), study).set_index("model")
     pairs = ask(ModelPairs(), study)
@@ -105,14 +142,14 @@ def test_its_findings_name_both_ends(study):
     table = ask(question, study)
     best = table.loc[table["vision models"].idxmax(), "title"]
     worst = table.loc[table["vision models"].idxmin(), "title"]
-    said = answer(question, study).findings[1]
+    said = answer(question, study).findings[2]
     assert said.claim == f"{best} is most aligned with vision models"
     assert said.value == table["vision models"].max()
     assert worst in said.note
     distance = ModelTable(comparison=Comparison(metric="shape_angle"))
     aligned = ask(distance, study)
     least = aligned.loc[aligned["vision models"].idxmin(), "title"]
-    assert answer(distance, study).findings[1].claim.startswith(least)
+    assert answer(distance, study).findings[2].claim.startswith(least)
 
 
 def test_a_profile_is_the_mean_of_the_best_layers_of_each_model(study):
