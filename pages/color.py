@@ -51,12 +51,13 @@ LOOKS = {
     "pairs": Look(least=1000, step=100_000, help="How many pairs of pixels are drawn."),
     "grid": Look(help="Steps per channel of the color grid (default 8)."),
 }
-CLOUDS = "Points: colors. Axes: CIELAB (L* light, a* red, b* yellow)."
+CLOUDS = "Axes: CIELAB (L* light, a* red, b* yellow)."
 POINTS = "Points: language models; hollow: checkpoints."
 LAYOUT = """A layout is three-dimensional metric scaling of a source's dissimilarities, rotated,
 scaled and, if it fits better, mirrored onto CIELAB. Pixels and captions: max PMI − PMI of colors
 that occur together. Language models: distances of their vectors of three sentences about each
-color; vision models: of plain images."""
+color; vision models: of plain images. Competence, not
+color, says which language models are shown; p is adjusted for the number of sources."""
 AGREEMENT = """τ is Kendall's correlation of the dissimilarities of all pairs of colors; p:
 permutations of colors, adjusted for all pairs of sources; interval: draws of colors."""
 KNOWLEDGE = """All models are asked with the same sentences. ρ is over finished models, its interval
@@ -119,7 +120,7 @@ def _titles(at: Place) -> tuple[dict[str, str], dict[str, str]]:
     models, known = queries.models(at), ends(queries.study(at))
     named = models.set_index("model")["title"]
     reading = models[reads(models, "caption") | reads(models, "image")]
-    roles = {BEST: "best", WORST: "worst", LARGEST: "largest"}
+    roles = {BEST: "most competent", WORST: "least competent", LARGEST: "largest"}
     titles = {
         PIXELS + SHIPPED: "pixels of CIFAR-10",
         **{PIXELS + name: f"pixels of {title}" for name, title in cards.items()},
@@ -131,4 +132,4 @@ def _titles(at: Place) -> tuple[dict[str, str], dict[str, str]]:
     return titles, known
 
 
-frame.draw("Is color geometry shared by perception, pixels and words?", show)
+frame.draw("Is color geometry shared?", show)

@@ -49,6 +49,7 @@ def show_forms() -> None:
     with frame.part():
         job = runner.follow()
         if job and job.is_finished:
+            add_models.tell_added(job)
             with st.container(horizontal=True, gap="small"):
                 add_dataset.offer_added(job)
                 st.button("Hide", icon=":material/close:", key="hide-job", on_click=runner.forget)

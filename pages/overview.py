@@ -182,10 +182,11 @@ def show_exports(at: Place, question: ConvergenceMap, table: pd.DataFrame, scene
                 ("PNG", "image/png", lambda: pdf(svg(), kind="png")),
                 ("CSV", "text/csv", lambda: exports.to_csv(table)),
             ):
+                name = exports.file_name(title, recipe, label.lower())
                 st.download_button(
                     label,
-                    data,
-                    exports.file_name(title, recipe, label.lower()),
+                    exportbar.fetchable(data, name, kind),
+                    name,
                     kind,
                     key=f"{label}-map",
                     type="tertiary",

@@ -20,13 +20,13 @@ class Finding:
     """A claim and what the models say of it.
 
     claim: a sentence without its full stop, such as "Longer captions align better with DINO"; a
-    value in percent that it names is not said again.
+    value with a unit that it names is not said again.
     value: the number behind it; low, high: its 95% interval; p: of its test; chance: the value by
     chance. name: what the value is, such as "ρ". unit: "%" prints shares in percent, any other
-    follows the number. n: how many of `over` it rests on. expected: the sign of the value that supports the claim; "" if the
-    finding only describes. reason: why there is no value, or no
-    verdict about it. note: a caveat, as a sentence. published:
-    what the published work found, as a sentence.
+    follows the number. n: how many of `over` it rests on. expected: the sign of the value that
+    supports the claim; "" if the finding only describes. reason: why there is no value, or no
+    verdict about it. note: a caveat, as a sentence. published: what the published work found, as a
+    sentence.
     """
 
     claim: str
@@ -71,7 +71,7 @@ class Finding:
             if not (math.isnan(self.low) or math.isnan(self.high)):
                 text += f" [{self._number(self.low)}, {self._number(self.high)}]"
             unit = f" {self.unit}" if self.unit not in ("", "%") else ""
-            if self.unit != "%" or text not in self.claim.split():
+            if not self.unit or text not in self.claim.split():
                 parts.append(f"{self.name} = {text}{unit}" if self.name else f"{text}{unit}")
         if not math.isnan(self.chance):
             parts.append(f"chance {self._number(self.chance)}")

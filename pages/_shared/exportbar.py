@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable
+from itertools import cycle
 from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
+from streamlit import runtime
 
 from core.figures import exports
 from core.figures.drawing import add_rings
@@ -35,6 +37,7 @@ _FILES = {
     "CSV": ("csv", "text/csv"),
     "Settings": ("json", "application/json"),
 }
+_places = cycle(range(16))  # of files that browsers may still be fetching
 _GROUNDS = {False: "White", True: "Transparent"}
 _CSS = """
 .bar { display: flex; gap: 0.85rem; align-items: center; height: 2.5rem; }
@@ -321,15 +324,34 @@ def offer(key: str) -> st.delta_generator.DeltaGenerator:
 
 def _download(label: str, make: Callable[[], bytes], title: str, recipe: Recipe, key: str) -> None:
     suffix, mime = _FILES[label]
+    name = exports.file_name(title, recipe, suffix)
     st.download_button(
         label,
-        make,
-        exports.file_name(title, recipe, suffix),
+        fetchable(make, name, mime),
+        name,
         mime,
         key=f"{label.lower()}-{key}",
         type="tertiary",
         on_click="ignore",
     )
+
+
+def fetchable(make: Callable[[], bytes], name: str, mime: str) -> Callable[[], bytes]:
+    """Return what a download button calls when it is clicked.
+
+    Streamlit holds that file for no session and drops it when the next runs end, and parts of pages
+    run every two seconds: a browser that had not fetched it yet would cancel the download. So the
+    latest files stay.
+    """
+
+    def made() -> bytes:
+        data = make()
+        if runtime.exists():
+            files, place = runtime.get_instance().media_file_mgr, f"fetched-{next(_places)}"
+            files.add(data, mime, place, name, is_for_static_download=True)
+        return data
+
+    return made
 
 
 def tell_command(line: str, note: str = PRINTS_PLOT) -> None:

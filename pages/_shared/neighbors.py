@@ -57,7 +57,5 @@ def side_by_side(
             if heads:
                 st.caption(frame.plain(titles[model]))
             valued_grid(at, shown, "similarity", "{:.2f}", key=key, width=width, clicks=clicks)
-    st.markdown(
-        f"**{shared} of {k}** neighbors are shared{' (framed)' if shared else ''}. Numbers: cosine"
-        " similarity."
-    )
+    framed = " (framed)" if shared else ""
+    st.markdown(f"**{shared} of {k}** neighbors are shared{framed}. Numbers: cosines.")

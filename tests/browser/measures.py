@@ -27,6 +27,7 @@ WORDS = """() => {
   const walk = node => {
     if (node.nodeType === 3) return node.textContent + " ";
     if (node.nodeType !== 1 || node.matches(aside)) return "";
+    if (node.tagName === "text" && node.textContent.startsWith("■")) return "";  // a model's name
     if (node.tagName !== "svg" && getComputedStyle(node).display === "none") return "";
     return [...node.childNodes].map(walk).join("");
   };

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from core.errors import EncoderError
 from core.jobs import queue
 from core.settings import CAVE_WEIGHTS
 from core.store import Store
+from core.store.schema import now
 from pages._parts.library import add_models
 from tests.pages.seen import said
 
@@ -138,7 +140,7 @@ def upload(app, **files: bytes):
     return app
 
 
-def test_a_feature_file_is_uploaded_checked_and_imported(opened, store):
+def test_a_feature_file_is_uploaded_checked_and_imported(opened, store, monkeypatch):
     app = upload(form(opened, store, models_from="features"), **{"my features.npy": npy(SIZE - 1)})
     assert "has 19 rows, but the dataset 20 stimuli" in said(app)
     assert app.button(key="queue").disabled
@@ -152,6 +154,14 @@ def test_a_feature_file_is_uploaded_checked_and_imported(opened, store):
     assert options == ["--dataset", "cave", "--name", "mine", "--modality", "vision"]
     assert main(["import", file, *options, "--store", str(store)]) == 0
     assert "mine" in {entry.card.name for entry in Store(store).models("cave")}
+    (job,) = queue.jobs(store)
+    ended = replace(job, state="done", exit_code=0, ended_at=now())
+    monkeypatch.setattr(queue, "job", lambda *_: ended)
+    app.run()
+    (added,) = app.success
+    assert f"mine\\: {SIZE} rows, 2 layers of 4 dimensions" in added.value
+    link = next(one for one in app.main.get("page_link") if one.proto.label == "Show on the map")
+    assert "chosen=mine" in link.proto.query_string
 
 
 def test_a_table_of_models_is_uploaded_with_its_files_and_imported(opened, store):

@@ -32,7 +32,7 @@ def test_it_draws_the_map_and_the_tree_and_says_how_far_they_can_be_believed(on_
     assert not app.exception
     assert charts(app) == ["model-map"]
     assert "Stress of the map (0." in texts(app)
-    assert "Share of models closest to one of the same modality (" in texts(app)
+    assert "of models are closest to one of their own modality (" in texts(app)
     assert any("models map --layout mds --store" in code for code in codes(app))
     pick(app, "tab", "tree").run()
     assert not app.exception
@@ -58,7 +58,7 @@ def test_two_models_are_compared_by_every_metric_layer_and_image(opened, demo):
     assert not app.exception
     assert charts(app)[:2] == ["all-metrics", "layer-map"]
     assert [app.selectbox(key=key).value for key in "ab"] == ["vit-mae-m", "gpt-2-m"]
-    assert "differ most from other pairs" in texts(app)
+    assert "aligned than other pairs" in texts(app)
     assert [tile["index"] for tile in tiles(app, "asked")] == [3]
     first, second = (tiles(app, side) for side in "ab")
     assert len(first) == len(second) == 6
@@ -110,9 +110,18 @@ def test_the_table_has_a_row_per_model_with_its_alignment_by_layer(tabulated):
     assert {"reality", "vision models", "language models", "skill", "solved", "lines"} <= set(table)
     assert table.loc[table["lines"].isna(), "title"].tolist() == ["Reality"]  # it is the target
     assert all(len(line) > 1 for line in table["lines"].dropna())
-    assert "is most aligned with reality" in texts(app)
-    assert table["reality"].iloc[:-1].is_monotonic_decreasing  # the last is reality itself
+    assert "Most alike of different setups" in texts(app)
+    assert table["closest_score"].iloc[:-1].is_monotonic_decreasing  # the last is reality itself
+    assert set(table["closest"].iloc[:-1]) <= set(table["title"].iloc[:-1])
     assert any(code.startswith("platoscope models table") for code in codes(app))
+
+
+def test_two_models_are_at_first_the_closest_ones_of_the_table(opened, demo, tabulated):
+    first = tabulated.dataframe[0].value.iloc[0]
+    app = opened(demo, "models/compare")
+    options = {key: app.selectbox(key=key) for key in "ab"}
+    titles = {one.format_func(one.value) for one in options.values()}
+    assert titles == {first["title"], first["closest"]}
 
 
 def test_the_table_is_searched(tabulated):

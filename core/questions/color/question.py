@@ -143,7 +143,7 @@ class ColorLayout(SourceQuestion):
     """Where does each source put each color?"""
 
     command = "color layout"
-    version = 3
+    version = 4
     columns: ClassVar[Mapping[str, str]] = {
         "source": "where the dissimilarities of the colors come from",
         "color": "color word, or the hex of a cell of the grid",
@@ -348,14 +348,15 @@ class ColorModels(StudyQuestion):
 
 def layout_findings(table: pd.DataFrame) -> list[Finding]:
     """Return how the dissimilarities of each source agree with perception's, the most similar
-    first.
+    first; p is adjusted for the false discovery rate over the sources.
     """
     first = table.drop_duplicates("source").set_index("source")
     first = first.assign(colors=table.groupby("source").size())
     first = first.drop(index=PERCEPTION, errors="ignore").dropna(subset=["kendall"])
     first = first.sort_values("kendall", ascending=False)
+    first = first.assign(p=adjust(first["kendall_p"].to_numpy(np.float64)))
     return [
-        _alike(f"{row.Index} and perception", row.kendall, row.kendall_p, row.colors)
+        _alike(f"{row.Index} and perception", row.kendall, row.p, row.colors)
         for row in first.itertuples()
     ]
 

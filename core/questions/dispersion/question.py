@@ -313,13 +313,14 @@ def spread_findings(values: pd.Series, factors: pd.DataFrame, items: str) -> lis
     predicts it best; p is corrected for how many factors there are (Bonferroni).
     """
     n = len(values)
-    claim = f"Dispersion (how far models disagree) varies from the lowest to the top 10% of {items}"
     if n < LEAST_RANKED:
+        claim = f"How much models disagree on {items}"
         return [Finding(claim, reason=f"needs {LEAST_RANKED} {items}; {n} loaded")]
     ranked, tenth = np.sort(values.to_numpy()), n // 10
     low, high = float(ranked[:tenth].mean()), float(ranked[-tenth:].mean())
     ratio = high / low if low > 0 else NAN
-    extent = Finding(claim, ratio, unit="times", digits=1, n=n, over=items)
+    claim = f"Models disagree {ratio:.1f} times as much on the most disputed 10% of {items} as on"
+    extent = Finding(f"{claim} the least", ratio, unit="times", digits=1, n=n, over=items)
     links = {name: associate(factors[name], values.to_numpy()) for name in factors}
     links = {name: one for name, one in links.items() if not np.isnan(one.p)}
     if not links:

@@ -82,7 +82,7 @@ FEW = 20  # variants of metrics whose names a map has room for
 SCOPES = Palette(
     "scope",
     {"local": "ember", "global": "text"},
-    {"local": "local: compares neighborhoods", "global": "global: compares all pairs of stimuli"},
+    {"local": "local: neighborhoods", "global": "global: all pairs"},
 )
 
 Chosen = TypeVar("Chosen", str, int, float)
@@ -639,8 +639,8 @@ class MetricPair(StudyQuestion):
         pair = self.pair
         if self.over == "metric" and not (pair.x or pair.y):
             with suppress(InputError):  # no two of different setups
-                x, y = closest_two(self.scope, study)
-                pair = replace(pair, x=x, y=y)
+                first, second = closest_two(self.scope, study)
+                pair = replace(pair, x=first, y=second)
         pair = complete_pair(pair, self.scope, study, k=k)
         if self.over == "metric":
             x, y = (len(study.entry(name).dims) - 1 for name in (pair.x, pair.y))
@@ -755,8 +755,8 @@ def _calibrated(table: pd.DataFrame) -> Plot:
         "Two models by every metric",
         marks=(Dots("at", "metric", color=SCOPES, size=11, card=card),),
         x={
-            apart: Axis("sd above other pairs", signed=True),
-            scaled: Axis("0: chance, 1: full alignment", range=(-0.04, 1.04)),
+            apart: Axis("sd", signed=True),
+            scaled: Axis("0: chance, 1: full", range=(-0.04, 1.04)),
         },
         y=Axis(names={name: METRICS[name].spec.short for name in names}),
         facet=Facet("panel", names={name: name for name in panels}),
@@ -778,12 +778,12 @@ def pair_findings(table: pd.DataFrame, two: str) -> list[Finding]:
     )
     if np.isnan(first["difference"]):
         return [chance]
-    than = "more" if first["difference"] > 0 else "less"
+    than, spec = "more" if first["difference"] > 0 else "less", METRICS[first["metric"]].spec
+    low = "" if spec.higher_is_more_aligned else " (low if aligned)"
     return [
         Finding(
             f"{two} are {than} aligned than other pairs, most by"
-            f" {METRICS[first['metric']].spec.short}: {first['own']:.2f}, usual"
-            f" {first['usual']:.2f}",
+            f" {spec.short}{low}: {first['own']:.2f}, usual {first['usual']:.2f}",
             first["difference"],
             unit="sd",
             digits=1,

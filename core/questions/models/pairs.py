@@ -110,11 +110,9 @@ def closest_two(scope: Scope, study: Study) -> tuple[str, str]:
     """Return the most aligned two of the usual models that are of different setups, as `closest`
     has it; raises InputError if no two have an alignment.
     """
-    models = usual(study.models())
-    models = models[~is_reality(models)]
-    pairs = ask(ModelPairs(scope), study)
-    pairs = pairs[pairs[["model_x", "model_y"]].isin(set(models["model"])).all(axis=1)]
-    near = closest(pairs, models, high=True)
+    models = study.models()
+    near = closest(ask(ModelPairs(scope), study), models, high=True)
+    near = near[near.index.isin(usual(models)["model"])]
     if near.empty:
         raise InputError("no two of these models have an alignment; name two")
     return str(near.index[0]), str(near["other"].iloc[0])

@@ -33,7 +33,14 @@ from core.questions.models.standings import (
 from core.questions.question import Answer, StudyQuestion
 from core.statistics.layouts import check_layout, lay_out
 from core.study.comparing import check_pairing
-from core.study.models import basis_of, is_reality, known_kinds, named_kinds, skill_ranks
+from core.study.models import (
+    basis_of,
+    is_reality,
+    known_kinds,
+    named_kinds,
+    skill_ranks,
+    usual,
+)
 from core.study.parts import Comparison, Measure
 from core.study.study import Study
 
@@ -364,15 +371,15 @@ class ModelTable(StudyQuestion):
         )
         table = about.join(scores.reindex(columns=list(members)), on="model")
         table = table.reset_index(drop=True)
-        return Answer(table, self._ends(table))
+        return Answer(table, self._ends(table, models))
 
-    def _ends(self, table: pd.DataFrame) -> list[Finding]:
+    def _ends(self, table: pd.DataFrame, models: pd.DataFrame) -> list[Finding]:
         """Return which two models of different setups are most alike, then which model is most
         aligned with each target, and which least.
         """
         titles, found = table.set_index("model")["title"], []
         high = self.comparison.spec.higher_is_more_aligned
-        near = table.dropna(subset="closest_score")
+        near = table[table["model"].isin(usual(models)["model"])].dropna(subset="closest_score")
         if len(near):
             row = near.sort_values("closest_score", ascending=not high, kind="stable").iloc[0]
             two = f"{row['title']} and {titles[row['closest']]}"

@@ -98,15 +98,19 @@ def nearest_to(pairs: pd.DataFrame, name: str, *, high: bool, count: int) -> pd.
 
 
 def closest(pairs: pd.DataFrame, models: pd.DataFrame, *, high: bool) -> pd.DataFrame:
-    """Return by model the most aligned one of another setup: other, score; the closest pairs first.
+    """Return by model the most aligned fully trained one of another setup: other, score; the
+    closest pairs first.
 
     A setup is a family with its objective, whatever size, seed and step; without another setup,
-    another training counts. pairs: model_x, model_y, score, each pair once; models: of `describe`;
-    high: whether high is aligned.
+    another training counts. Reality is no model. pairs: model_x, model_y, score, each pair
+    once; models: of `describe`; high: whether high is aligned.
     """
     turned = pairs.rename(columns={"model_x": "other", "model_y": "model"})
     both = pd.concat([pairs.rename(columns={"model_x": "model", "model_y": "other"}), turned])
-    both = both.dropna(subset="score")
+    whole = usual(models)
+    whole = whole if len(whole) > 1 else models
+    among = both["other"].isin(whole["model"]) & ~both[["model", "other"]].eq(REALITY).any(axis=1)
+    both = both[among].dropna(subset="score")
     for kind in (lines(models), models.set_index("model")["run"].to_dict()):
         apart = both[both["model"].map(kind) != both["other"].map(kind)]
         if len(apart):

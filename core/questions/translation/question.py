@@ -218,7 +218,7 @@ def pair_findings(table: pd.DataFrame, *, seed: int) -> list[Finding]:
 
 
 def _size_plot(table: pd.DataFrame) -> Plot:
-    parts = {"top1": "Partners found", "rank": "Rank of the true partner"}
+    parts = {"top1": "Matches found", "rank": "Rank of the true match"}
     ends = {"top1": ("low", "high"), "rank": ("rank_low", "rank_high")}
     long = pd.concat(
         [
@@ -244,7 +244,7 @@ def _size_plot(table: pd.DataFrame) -> Plot:
         ),
         x=Axis("stimuli", log=True, ticks="data"),
         y={
-            "top1": Axis("share of partners", percent=True),
+            "top1": Axis("share matched", percent=True),
             "rank": Axis("1 is first, 0.5 chance"),
         },
         facet=Facet("part", names=parts),
@@ -272,7 +272,7 @@ def _pair_plot(table: pd.DataFrame) -> Plot:
             ),
         ),
         x=Axis("alignment (mutual k-NN of the same stimuli)"),
-        y=Axis("share of partners found", percent=True, range=(-0.04, 1.06)),
+        y=Axis("share matched", percent=True, range=(-0.04, 1.06)),
         levels=(Level("chance"),),
         height=400,
     ).over(table)
@@ -290,24 +290,22 @@ def usual_models(study: Study) -> list[str]:
 
 
 def _best(rows: pd.DataFrame) -> Finding:
-    """Return whether partners are found beyond chance, at the best size."""
+    """Return whether matches are found beyond chance, at the best size."""
     sure = rows[rows["q"] <= SURE]
     best = (rows if sure.empty else sure).nlargest(1, "top1").iloc[0]
-    chance = f"{best['chance']:.1%} [{best['chance_low']:.1%}, {best['chance_high']:.1%}]"
     return Finding(
-        f"Partners of {best['space_x']} are found in {best['space_y']} beyond chance"
-        f" at {len(sure)} of {len(rows)} numbers of stimuli",
+        f"{best['space_x']} and {best['space_y']} are matched beyond chance"
+        f" at {len(sure)} of {len(rows)} sizes",
         best["top1"],
         best["low"],
         best["high"],
         best["q"],
-        name="share found",
+        chance=best["chance"],
         unit="%",
         digits=3,
         n=int(best["n"]),
         over="stimuli",
         expected="+",
-        note=f"Chance is {chance}.",
     )
 
 

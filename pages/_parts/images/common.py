@@ -19,7 +19,7 @@ from core.questions.stimuli.question import StimulusList
 from core.questions.words import to_query
 from core.study.selections import decode, encode
 from core.study.spaces import LEAST, default_spaces, describe_spaces, find_space
-from pages._shared import address, controls, frame, gallery, queries
+from pages._shared import address, controls, exportbar, frame, gallery, queries
 from pages._shared.address import bind, hand, named_by, take
 from pages._shared.controls import Look
 from pages._shared.gallery import Clicks
@@ -145,10 +145,11 @@ def offer(at: Place, indices: Sequence[int], *, name: str) -> None:
     with st.container(
         horizontal=True, key=f"offer-{name}", vertical_alignment="center", gap="small"
     ):
+        file = exports.file_name(f"{name} {item(at, 2)}", recipe, "csv")
         st.download_button(
             "Download list",
-            partial(_csv, at, indices),
-            exports.file_name(f"{name} {item(at, 2)}", recipe, "csv"),
+            exportbar.fetchable(partial(_csv, at, indices), file, "text/csv"),
+            file,
             "text/csv",
             key=f"take-{name}",
             type="tertiary",

@@ -56,6 +56,7 @@ def show(at: Place) -> None:
     said = sentences(common.dispersion(at, spaces).findings)
     with verdict:
         prose.answer(said[:1])
+        st.caption(f"Models: {frame.plain(', '.join(common.titles(at, spaces).values()))}.")
     if layout == "gallery":
         show_gallery(at, chosen or passed, chosen)
         return

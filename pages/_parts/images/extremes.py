@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import html
+from itertools import cycle
 
 import streamlit as st
 
-from core.figures.theme import hue
+from core.figures.palette import CATEGORIES
 from core.questions.finding import sentences
 from core.study.selections import ends
 from core.study.spaces import describe_spaces
@@ -35,7 +36,7 @@ def show(at: Place) -> None:
     with verdict:
         prose.answer(sentences(answered.findings)[:1])
     about = describe_spaces(spaces, queries.models(at))
-    colors = {row["space"]: hue(row["group"], frame.mode()) for row in about.to_dict("records")}
+    colors = dict(zip(about["space"], cycle(CATEGORIES), strict=False))
     names, table = common.titles(at, spaces), answered.table
     keys = "".join(
         f"<span><span style='color: {color}'>■</span> {html.escape(visible(names[space]))}</span>"

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +25,19 @@ from core.encoders.requests import EmbedRequest, ImportRequest, Pooling, Prompt
 from core.encoders.zoo import name_of, read_zoo
 from core.errors import FeatureError, InputError, OfflineError, PlatoscopeError
 from core.figures.numbers import count_text, counted
+from core.jobs.queue import Job
 from core.machine.memory import size_text
 from core.modalities import VISION, check_modality
 from core.plans.sizes import known_shape
 from core.questions.words import to_words
 from core.settings import choose_device, store_path
 from core.stimuli.dataset import DatasetCard
-from core.store import Store
+from core.store import ModelEntry, Store
+from core.store.editing import widths_of
 from core.store.schema import embedding_file
 from core.store.uploads import keep_dataset, keep_file
 from pages._parts.library import changes, uploads
-from pages._shared import address, controls, frame, queries, runner
+from pages._shared import address, controls, frame, queries, runner, selection
 from pages._shared.address import bind
 from pages._shared.controls import Look, pick_option
 from pages._shared.queries import Place
@@ -82,12 +85,48 @@ FORM = (  # the controls that start again once models are queued
     *(one.name for one in (*EMBED.values(), *IMPORT.values())),
 )
 MOST = 20  # models of one job
+SAID = 3  # models that are described once they were added
 ROOM = "Space in the store: estimated from the vectors, in float32."
 DASH = "A dash: unknown until the job runs."
 HELP = """One row per stimulus: (n, d), or (n, layers, d), or an array per layer, or a table. Ids of
 the rows match them to stimuli; without any, rows are in the dataset's order. Repeated measurements
 are (repeats, n, units), dissimilarities (n, n). Many models at once: a table
 with a row and a `file` for each, with these files, or all in a zip."""
+
+
+def tell_added(job: Job) -> None:
+    """Say what a job has added, what it can be used for, and link to the map."""
+    dataset, added = added_by(job)
+    if not added:
+        return
+    rows = counted(queries.store().dataset(dataset).size, "row", "rows")
+    models = "; ".join(
+        f"{one.card.title}: {rows}, {counted(len(one.dims), 'layer', 'layers')} of"
+        f" {widths_of(one)} dimensions"
+        for one in added[:SAID]
+    )
+    more = f"; {len(added) - SAID} more" if len(added) > SAID else ""
+    weights = "; stitching and soft prompts need weights" if job.words[0] == "import" else ""
+    st.success(
+        frame.plain(f"Added {models}{more}. All pages that compare models have it{weights}."),
+        icon=":material/check_circle:",
+    )
+    query = {"dataset": [dataset], selection.KEY: [one.card.name for one in added]}
+    icon = ":material/arrow_forward:"
+    st.page_link("models.py", label="Show on the map", icon=icon, query_params=query)
+
+
+def added_by(job: Job) -> tuple[str, list[ModelEntry]]:
+    """Return the dataset and the models that a finished job has added and that are still there."""
+    words, store = job.words, queries.store()
+    if job.state != "done" or words[0] not in (EmbedRequest.command, ImportRequest.command):
+        return "", []
+    given = dict(pairwise(words))
+    dataset = given.get("--subset") or given.get("--dataset", "")
+    if dataset not in {card.name for card in store.datasets()}:
+        return "", []
+    begun, ended = (job.started_at or job.queued_at)[:19], job.ended_at or ""
+    return dataset, [one for one in store.models(dataset) if begun <= one.made_at <= ended]
 
 
 def draw() -> None:

@@ -18,6 +18,7 @@ from core.machine.memory import size_text
 from core.questions.competence.question import CompetenceScores
 from core.questions.finding import sentences
 from core.questions.kept import STALE, list_results
+from core.questions.models.pairs import Roster
 from core.questions.reliability import Reliability
 from core.store import ModelEntry, Store
 from core.store.editing import (
@@ -29,6 +30,7 @@ from core.store.editing import (
     widths_of,
 )
 from core.store.uploads import uploads_folder
+from core.study.models import usual
 from pages._parts.library import changes
 from pages._shared import address, bar, controls, frame, queries
 from pages._shared.address import bind
@@ -70,12 +72,23 @@ def show_models(at: Place) -> None:
         return
     size = size_text(int(rows["bytes"].sum()))
     count = f"{len(rows)} of {len(models)} models"
-    st.caption(f"{count}, {size} on the disk. Click a row to open its model.")
+    st.caption(f"{count}, {size} on the disk. Click a row to open its model.{_counts(models)}")
     facts = ["title", "family", "objective", "modality", "parameters", "depth", "dims", "bytes"]
     renamed = {"title": "model", "depth": "layers", "bytes": "size", "seconds": "time"}
     shown = rows[[*facts, "device", "seconds"]].rename(columns=renamed)
     shown = shown.assign(embedded=_days(rows["made_at"]))
     _draw_table(shown, key="library-models", opens=(changes.OPEN, rows["model"].tolist()))
+
+
+def _counts(models: pd.DataFrame) -> str:
+    """Return why other pages show fewer models."""
+    mapped, whole = len(Roster().of_kinds(models)), len(usual(models))
+    if mapped == len(models) == whole:
+        return ""
+    return (
+        f" Maps leave out other seeds, variants, brains and people ({mapped} stay); trends also"
+        f" checkpoints and untrained models ({whole} stay)."
+    )
 
 
 def show_datasets(at: Place) -> None:

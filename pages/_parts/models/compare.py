@@ -32,7 +32,7 @@ from pages._shared.queries import Place
 
 NEAR = 6  # images drawn of each model
 DRAWS = {100: "100", 200: "200", 1000: "1,000"}
-METRICS = "Last layers of both. Right: score calibrated against shuffled images."
+METRICS = "Last layers of both models."
 CALIBRATED = """Left: difference from other pairs in standard deviations. These are all pairs of
 fully trained models of these two modalities, on at most 256 images. Higher is more aligned for
 every metric. Calibrated: 0 is what 5% of shuffles exceed, 1 full alignment."""
@@ -74,7 +74,7 @@ def show(at: Place) -> None:
     with st.expander("Single units of both"), frame.part():
         units.show_pair(at, a, b)
     if len(units_of) > 2:
-        with st.expander("Do better models share more units?"), frame.part():
+        with st.expander("Shared units and competence"), frame.part():
             units.show_trend(at)
 
 

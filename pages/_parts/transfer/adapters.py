@@ -79,7 +79,7 @@ def show(at: Place) -> None:
         kept = queries.recall(at, kernels) is not None
         shown = kernels if kept else replace(one, of="before")
         section.draw(at, shown, key="kernels", header="Kernels", caption=KERNELS)
-        if not kept:
+        if answered and not kept:
             label = "Show after training"
             section.draw(at, kernels, key="after", seconds=TRAINING, label=label, queue="after")
     if answered:

@@ -63,7 +63,7 @@ def test_more_stimuli_make_a_row_each(study) -> None:
     assert table["draws"].tolist() == [2, 2]
     assert (table["q"] >= table["p"]).all()
     best, search = answered.findings
-    assert "of vit-clip-m:2 are found in gpt-2-m:2" in best.claim
+    assert "vit-clip-m:2 and gpt-2-m:2 are matched" in best.claim
     assert best.value <= table["top1"].max()
     missed = table["agreement_true"] > table["agreement"]
     assert search.value == missed.mean()
