@@ -336,7 +336,7 @@ def _download(label: str, make: Callable[[], bytes], title: str, recipe: Recipe,
     )
 
 
-def fetchable(make: Callable[[], bytes], name: str, mime: str) -> Callable[[], bytes]:
+def fetchable(make: Callable[[], bytes | str], name: str, mime: str) -> Callable[[], bytes]:
     """Return what a download button calls when it is clicked.
 
     Streamlit holds that file for no session and drops it when the next runs end, and parts of pages
@@ -344,14 +344,15 @@ def fetchable(make: Callable[[], bytes], name: str, mime: str) -> Callable[[], b
     latest files stay.
     """
 
-    def made() -> bytes:
-        data = make()
+    def file() -> bytes:
+        made = make()
+        data = made.encode() if isinstance(made, str) else made
         if runtime.exists():
             files, place = runtime.get_instance().media_file_mgr, f"fetched-{next(_places)}"
             files.add(data, mime, place, name, is_for_static_download=True)
         return data
 
-    return made
+    return file
 
 
 def tell_command(line: str, note: str = PRINTS_PLOT) -> None:
