@@ -13,8 +13,7 @@ from core.figures.printing import TWO_COLUMNS, to_pdf
 from core.modalities import known_first
 from core.questions.controls import MARKS, ControlMarks
 from core.questions.convergence.question import Summary, tally
-from core.questions.finding import sentences
-from core.questions.headline import Headline, Specifications
+from core.questions.headline import Headline, Specifications, unasked
 from core.questions.overview.closeness import MAP_METRICS, ConvergenceMap
 from core.questions.overview.scene import Scene, lay_out, to_svg
 from core.questions.sentences import listed
@@ -40,10 +39,12 @@ WHY = """The [Platonic Representation Hypothesis](https://arxiv.org/abs/2405.079
 modality, because all of them model one reality. The test was named in advance: the rank correlation
 of competence and alignment across vision and language, competence exchanged within each
 architecture and objective."""
-BOTH = "Setups of both modalities count here; Trends correlates language models only."
+BOTH = """{models} vision and language models count, seeds averaged, by {metric}: the share of the
+{k} nearest neighbors that two models have in common (chance {chance:.3f}). Trends correlates the
+language models alone."""
+UNASKED = """Not counted: {models} (imported, family unknown). Select {them} to count {them}."""
 CONTROL = """Untrained **{title}** ({score:.3f}) lies closer than {below} of {trained} trained
 models: alignment that training has not caused is no evidence."""
-MADE = "Synthetic images."
 ICONS = {"supported": "check", "contradicted": "close", "open": "remove", "unknown": "help"}
 CURVE = "Bars: 95% CI. Diamond: the headline’s choice. Colors: layers."
 CURVE_METHODS = """The line is the median. Every combination sees the same setups, each with its
@@ -70,10 +71,28 @@ def show(at: Place) -> None:
 
 def show_verdict(at: Place) -> None:
     """Say what the one test says that was named in advance."""
-    question = Headline(at.scope, measure=Measure(k=_fewer(at)))
-    prose.answer(sentences(queries.answer(at, question).findings)[:1])
-    st.caption(f"{BOTH} {MADE}" if queries.card(at).world else BOTH)
+    left_out, also = _ask_unasked(at)
+    question = Headline(at.scope, measure=Measure(k=_fewer(at)), also=also)
+    answered = queries.answer(at, question)
+    prose.answer([answered.findings[0].line])
+    row = answered.table.iloc[0]
+    k, metric = question.measure.settings["k"], question.measure.spec.short
+    if row["chance"] == row["chance"]:
+        st.caption(BOTH.format(models=row["counted"], metric=metric, k=k, chance=row["chance"]))
+    if left_out:
+        titles = queries.models(at).set_index("model")["title"]
+        names = frame.plain(listed([titles[name] for name in left_out]))
+        st.caption(UNASKED.format(models=names, them="it" if len(left_out) == 1 else "them"))
     show_marks(at)
+
+
+def _ask_unasked(at: Place) -> tuple[list[str], tuple[str, ...]]:
+    """Return the imported models that the headline leaves out, and those that count since they are
+    selected.
+    """
+    names = unasked(queries.study(at))
+    also = tuple(sorted({*names} & {*selection.chosen()}))
+    return [name for name in names if name not in also], also
 
 
 def show_marks(at: Place) -> None:
@@ -95,12 +114,12 @@ def show_marks(at: Place) -> None:
 
 def show_curve(at: Place) -> None:
     """Draw the headline under every specification."""
-    question = Specifications(at.scope)
+    question = Specifications(at.scope, also=_ask_unasked(at)[1])
     section.draw(
         at,
         question,
         key="specifications",
-        header="Does it depend on the measure?",
+        header="Does it depend on how alignment is measured?",
         caption=CURVE,
         methods=CURVE_METHODS,
         seconds=lambda: question.seconds(queries.study(at)),
@@ -119,7 +138,7 @@ def show_map(at: Place, models: pd.DataFrame) -> None:
         )
     known = REALITY in set(models["model"])
     titles = models.set_index("model")["title"].to_dict()
-    centers = {REALITY: "reality"} if known else {}
+    centers = {REALITY: "reality (true factors)"} if known else {}
     centers |= {name: f"all {name} models" for name in known_first(finished["modality"])}
     centers |= {name: titles[name] for name in models["model"] if name not in centers}
     with st.container(width=320):

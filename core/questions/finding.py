@@ -47,9 +47,9 @@ class Finding:
 
     @property
     def verdict(self) -> Verdict:
-        """Return whether the claim holds: "supported" or "contradicted" if p < 0.05 or, without a
-        test, if the interval excludes 0; "open" if neither; "unknown" without a value; "" for a
-        finding that only describes.
+        """Return whether the claim holds: "supported" or "contradicted" if p < 0.05 and the
+        interval excludes 0, as far as they are known; "open" if not; "unknown" without a value; ""
+        for a finding that only describes.
         """
         if not self.expected:
             return ""
@@ -57,10 +57,17 @@ class Finding:
             return "unknown"
         if self.reason:
             return "open"
-        sure = self.low > 0 or self.high < 0 if math.isnan(self.p) else self.p < ALPHA
-        if not sure:
+        if not self._tests or not all(self._tests):
             return "open"
         return "supported" if (self.value > 0) == (self.expected == "+") else "contradicted"
+
+    @property
+    def _tests(self) -> list[bool]:
+        """Return which of the test and the interval, as far as they are known, exclude 0."""
+        tests = [] if math.isnan(self.p) else [self.p < ALPHA]
+        if not (math.isnan(self.low) or math.isnan(self.high)):
+            tests.append(self.low > 0 or self.high < 0)
+        return tests
 
     @property
     def statistics(self) -> str:
@@ -86,15 +93,25 @@ class Finding:
     @property
     def sentence(self) -> str:
         """Return the finding as a person reads it, its verdict first."""
+        return " ".join(part for part in (self.line, self.note, self.published) if part)
+
+    @property
+    def line(self) -> str:
+        """Return the sentence without its caveat and what was published."""
         claim = self.claim[:1].upper() + self.claim[1:]
         if self.verdict:
-            unsure = "whether " if self.verdict in ("open", "unknown") else ""
-            claim = f"{self.verdict.capitalize()}: {unsure}{_uncapital(claim)}"
+            claim = self._lead + _uncapital(claim)
         numbers = self.statistics
         body = f"{claim} ({numbers})." if numbers else f"{claim}."
-        if self.reason:
-            body = f"{body.removesuffix('.')}: {self.reason}."
-        return " ".join(part for part in (body, self.note, self.published) if part)
+        return f"{body.removesuffix('.')}: {self.reason}." if self.reason else body
+
+    @property
+    def _lead(self) -> str:
+        if self.verdict == "open" and not self.reason:
+            strength = "Weak" if any(self._tests) else "No significant"
+            return f"{strength} evidence that "
+        unsure = "whether " if self.verdict in ("open", "unknown") else ""
+        return f"{self.verdict.capitalize()}: {unsure}"
 
     def _number(self, value: float) -> str:
         if self.unit == "%":

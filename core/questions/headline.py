@@ -4,30 +4,32 @@ same trend under many ways to measure it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from itertools import product
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
+from core.competence.records import MEASURED
 from core.figures.grammar import Axis, Dots, Facet, Fixed, Level, Palette, Plot
 from core.metrics import METRICS
 from core.modalities import find_modality
-from core.options import draws_option, part, seed_option
+from core.options import draws_option, option, part, seed_option
 from core.progress import Progress
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
-from core.questions.competence.question import TasksSolved
+from core.questions.competence.question import CompetenceScores, TasksSolved
 from core.questions.finding import Finding
 from core.questions.question import Answer, StudyQuestion
 from core.spaces.choices import Clamping
 from core.statistics.trends import FEW, RankTrend, Setups, rank_trend, specification_curve
 from core.study.comparing import compare_models
 from core.study.layers import NOWHERE, pick, read_choice
-from core.study.models import rank_within, skill_values
-from core.study.parts import Comparison, Measure
+from core.study.models import UNKNOWN, rank_within, skill_values
+from core.study.models import usual as usual_models
+from core.study.parts import Comparison, Measure, Scope
 from core.study.selections import encode
 from core.study.study import Study
 from core.study.trainings import describe_trainings
@@ -42,21 +44,34 @@ CLAMPINGS = {Clamping(): "clamped at q = 0.95", Clamping(q=1.0): "not clamped"}
 CURVE, CHOICES = "curve", "choices"
 
 
+def also_option() -> Any:
+    """Declare which models count though they are `unasked`."""
+    return option(
+        (),
+        label="Also count",
+        metavar="M",
+        help="imported models to count although their family and scores are unknown",
+    )
+
+
 @dataclass(frozen=True)
 class Headline(StudyQuestion):
     """Do better models align more across modalities?
 
     One test, named in advance, for every store. A setup is a training in all its seeds, with the
     mean competence and alignment of these; its rank in competence is among those of its modality;
-    its group, its architecture and objective.
+    its group, its architecture and objective. Imported features without family and scores are left
+    out, unless `also` names them or their modality has no other models.
     """
 
     command = "headline"
-    version = 5
+    version = 6
     columns: ClassVar[Mapping[str, str]] = {
         "layers": "best layers, which decide, or last layers",
         "vision": "vision setups",
         "language": "language setups",
+        "counted": "setups of both whose competence is known",
+        "chance": "alignment of unrelated models",
         "change": "change of alignment from the least to the most competent third",
         "low": "low end of its 95% interval",
         "high": "high end of that interval",
@@ -75,15 +90,16 @@ class Headline(StudyQuestion):
         9999, least=19, help="permutations if there are more than these; else all"
     )
     seed: int = seed_option("seed of the permutations and of the intervals")
+    also: tuple[str, ...] = also_option()
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        setups = setups_of(self, study)
+        setups = setups_of(study, self.also)
         vision, language = (setups[setups["reads"] == reads] for reads in ("image", "caption"))
         rows = []
         for layers in LAYERS:
-            trend = RankTrend(reason=FEW)
+            trend, chance = RankTrend(reason=FEW), np.nan
             if len(vision) and len(language):
-                scores = _scores(self, study, report, vision, language, layers)
+                scores, chance = _scores(self, study, report, vision, language, layers)
                 trend = rank_trend(
                     scores,
                     ranked(vision),
@@ -92,8 +108,9 @@ class Headline(StudyQuestion):
                     draws=self.permutations,
                     seed=self.seed,
                 )
+            known = int(vision["rank"].notna().sum() + language["rank"].notna().sum())
             counts = {"layers": layers, "vision": len(vision), "language": len(language)}
-            rows.append(counts | asdict(trend))
+            rows.append(counts | {"counted": known, "chance": chance} | asdict(trend))
         table = pd.DataFrame(rows)
         findings = self._findings(table)
         return Answer(table.assign(verdict=[one.verdict for one in findings]), findings)
@@ -112,10 +129,10 @@ class Headline(StudyQuestion):
                     row["low"],
                     row["high"],
                     row["p"] if rises else fall,
-                    name="change",
+                    name="best − worst third",
+                    unit=self.measure.spec.short,
                     digits=3,
-                    n=int(row["vision"] + row["language"]),
-                    over="setups",
+                    n=int(row["counted"]),
                     expected="+" if self.measure.toward > 0 else "-",
                     reason=row["reason"],
                 )
@@ -123,11 +140,16 @@ class Headline(StudyQuestion):
         return findings
 
 
-def setups_of(question: Headline, study: Study) -> pd.DataFrame:
-    """Return a row per usual setup: recipe, line, reads, models, and rank of competence."""
+def setups_of(study: Study, also: Collection[str] = ()) -> pd.DataFrame:
+    """Return a row per usual setup: recipe, line, reads, models, and rank of competence.
+
+    also: models that count even if they are `unasked`.
+    """
     trainings = describe_trainings(study)
     usual = trainings[trainings["varies"] == ""]
-    values = skill_values(study.competence(), ask(TasksSolved(question.scope), study))
+    usual = usual[~usual["model"].isin({*unasked(study)} - {*also})]
+    scope = Scope(study.dataset.name)
+    values = skill_values(study.competence(), ask(TasksSolved(scope), study))
     usual = usual.assign(competence=values.reindex(usual["model"]).to_numpy())
     setups = usual.groupby("recipe", sort=True).agg(
         line=("line", "first"),
@@ -138,6 +160,20 @@ def setups_of(question: Headline, study: Study) -> pd.DataFrame:
     reads = [find_modality(name).reads for name in setups["modality"]]
     ranks = rank_within(setups["competence"], setups["modality"])
     return setups.assign(reads=reads, rank=ranks)
+
+
+def unasked(study: Study) -> list[str]:
+    """Return imported features without a family and without scores of their own, unless their
+    modality has no other models: they count in the headline only if a person says so.
+    """
+    models = usual_models(study.models())
+    scores = ask(CompetenceScores(Scope(study.dataset.name)), study)
+    scored = set(scores.loc[scores["origin"] != MEASURED, "model"])
+    unknown = models["family"].isin(UNKNOWN) & ~models["model"].isin(scored)
+    imported = [study.entry(name).card.spec.startswith("import:") for name in models["model"]]
+    bare = unknown & imported
+    alone = bare.groupby(models["modality"]).transform("all")
+    return list(models.loc[bare & ~alone, "model"])
 
 
 def ranked(side: pd.DataFrame) -> Setups:
@@ -151,8 +187,10 @@ def _scores(
     vision: pd.DataFrame,
     language: pd.DataFrame,
     layers: str,
-) -> np.ndarray:
-    """Return the mean score of each vision setup with each language setup over their seeds."""
+) -> tuple[np.ndarray, float]:
+    """Return the mean score of each vision setup with each language setup over their seeds, and
+    that of chance.
+    """
     measure = question.measure
     comparison = Comparison.of(measure.metric, measure.changed, layers=layers)
     of_y, of_x = (
@@ -163,7 +201,8 @@ def _scores(
     pairs = ask(aligned, study, report)
     table = pairs.assign(vision=pairs["model_y"].map(of_y), language=pairs["model_x"].map(of_x))
     wide = table.pivot_table(index="vision", columns="language", values="score", aggfunc="mean")
-    return wide.reindex(index=vision.index, columns=language.index).to_numpy(np.float64)
+    scores = wide.reindex(index=vision.index, columns=language.index).to_numpy(np.float64)
+    return scores, pairs["chance"].mean()
 
 
 @dataclass(frozen=True)
@@ -189,7 +228,7 @@ class Specifications(StudyQuestion):
     """
 
     command = "specifications"
-    version = 2
+    version = 3
     columns: ClassVar[Mapping[str, str]] = {
         "place": "place among all, from the lowest ρ",
         "metric": "metric",
@@ -201,7 +240,7 @@ class Specifications(StudyQuestion):
         "high": "high end of that interval",
         "p": "one-sided p of a rise, competence exchanged within families and objectives",
         "headline": "whether it is the headline's way",
-        "setups": "vision and language setups",
+        "setups": "vision and language setups of known competence",
         "n": "stimuli",
         "median": "median ρ over all",
         "joint": "p of the median, all measured with the same exchanges",
@@ -210,9 +249,10 @@ class Specifications(StudyQuestion):
 
     permutations: int = draws_option(1999, least=19, help="permutations of the joint test")
     seed: int = seed_option("seed of permutations, intervals and of the stimuli drawn")
+    also: tuple[str, ...] = also_option()
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        setups = setups_of(Headline(self.scope), study)
+        setups = setups_of(study, self.also)
         sides = [setups[setups["reads"] == reads] for reads in ("image", "caption")]
         n = min(study.size, LARGEST)
         measured: list[tuple[str, int | None]] = [
@@ -240,7 +280,7 @@ class Specifications(StudyQuestion):
                 "high": curve.high,
                 "p": curve.p,
                 "headline": [one == HEADLINE for one in ways],
-                "setups": sum(map(len, sides)),
+                "setups": sum(int(side["rank"].notna().sum()) for side in sides),
                 "n": n,
                 "median": curve.median,
                 "joint": curve.joint,
@@ -256,7 +296,7 @@ class Specifications(StudyQuestion):
 
     def seconds(self, study: Study) -> float:
         """Return about how long the answer takes on a usual machine."""
-        setups = setups_of(Headline(self.scope), study)
+        setups = setups_of(study, self.also)
         sides = [int((setups["reads"] == reads).sum()) for reads in ("image", "caption")]
         share = (min(study.size, LARGEST) / LARGEST) ** 2
         return share * (SECONDS_EACH * sum(sides) + SECONDS_PAIR * sides[0] * sides[1])
@@ -372,7 +412,7 @@ def _specified_scores(
 
 def find(table: pd.DataFrame) -> list[Finding]:
     known = table.dropna(subset="rho")
-    claim = "Alignment across vision and language rises with competence over all measures"
+    claim = "Better models align more by most metrics, k, layers and clampings"
     if known.empty:
         return [Finding(claim, expected="+", reason=str(table["reason"].iloc[0]))]
     first = known.iloc[0]
@@ -385,7 +425,7 @@ def find(table: pd.DataFrame) -> list[Finding]:
             p=first["joint"],
             name="median ρ",
             n=len(known),
-            over="specifications",
+            over="combinations",
             expected="+",
             note=f"ρ from {low} to {high}; alone significant in {above}.",
         )

@@ -31,7 +31,8 @@ def draw(
     queue: str = "",
 ) -> Answered | None:
     """Draw a question's answer and return it: header, the first findings, figure, export bar,
-    caption; the methods and all further findings are closed. None if it is still to be computed.
+    caption; methods, caveats and all further findings are closed. None if it is still to be
+    computed.
 
     caption: what a point is, and what bars and lines are, in at most 40 words. plot: in place of
     the question's own. lead: how many findings stand above the figure. models: whether its dots are
@@ -47,13 +48,14 @@ def draw(
         if methods:
             prose.explain(methods)
         return None
-    said = sentences(answered.findings)
-    prose.answer(said[:lead])
+    first, rest = answered.findings[:lead], answered.findings[lead:]
+    prose.answer([one.line if methods else one.sentence for one in first])
     shown = plot or question.plot(answered.table)
     bar = exportbar.draw_models if models else exportbar.draw
     bar(at, question, shown.draw, key=key, table=answered.table)
     if caption:
         st.caption(caption)
     if methods:
-        prose.explain(methods, said[lead:])
+        caveats = [text for one in first for text in (one.note, one.published) if text]
+        prose.explain(methods, [*caveats, *sentences(rest)])
     return answered

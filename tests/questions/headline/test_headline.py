@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from core.cli import main
 from core.questions.asking import ask
-from core.questions.headline import Headline
+from core.questions.headline import Headline, unasked
 from core.statistics.trends import FEW
 from core.store import Store
 from core.study.comparing import align_models
@@ -18,6 +19,7 @@ from core.study.parts import Comparison, Scope
 from core.study.study import Study
 from tests.freshness.test_fresh import measure
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
+from tests.questions.test_imports_only import import_only
 
 FAMILIES = {"gpt-2": ("xs", "s", "m"), "llama": ("s", "m")}  # the worst size first
 
@@ -103,5 +105,26 @@ def test_without_two_families_of_two_sizes_it_is_unknown(tmp_path: Path) -> None
 )
 def test_the_verdict_is_that_of_the_one_sided_p(change: float, p: float, verdict: str) -> None:
     row = {"vision": 9, "language": 6, "change": change, "low": np.nan, "high": np.nan, "p": p}
-    table = pd.DataFrame([{**row, "layers": "best", "draws": 999, "reason": ""}])
+    table = pd.DataFrame([{**row, "layers": "best", "draws": 999, "counted": 15, "reason": ""}])
     assert Headline()._findings(table)[0].verdict == verdict
+
+
+def test_imports_of_unknown_family_count_only_if_they_are_named(tmp_path: Path) -> None:
+    root = build(tmp_path, PaintedDataset(60), vision=VISION, language=LANGUAGE, seeds=2)
+    before = ask(Headline(Scope("cave")), Study(Store(root), "cave"))
+    rows = np.random.default_rng(0).standard_normal((60, 8))
+    np.save(tmp_path / "mine.npy", rows)
+    words = ["import", f"{tmp_path}/mine.npy", "--dataset", "cave", "--modality", "language"]
+    assert main([*words, "--store", str(root)]) == 0
+    study = Study(Store(root), "cave")
+    assert unasked(study) == ["mine"]
+    pd.testing.assert_frame_equal(ask(Headline(Scope("cave")), study), before)
+    counted = ask(Headline(Scope("cave"), also=("mine",)), study)
+    assert counted["language"].tolist() == [7, 7]
+    assert main(["model", "set", "mine", "--family", "GPT-2", "--store", str(root)]) == 0
+    assert unasked(Study(Store(root), "cave")) == []
+
+
+def test_where_a_modality_has_imports_alone_they_count(tmp_path: Path) -> None:
+    root = import_only(tmp_path)
+    assert unasked(Study(Store(root), "mine")) == []
