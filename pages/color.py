@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from core.competence.records import can_measure
 from core.options import build, values_of
 from core.questions.color.perception import color_words
 from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels
@@ -52,7 +53,7 @@ LOOKS = {
     "grid": Look(help="Steps per channel of the color grid (default 8)."),
 }
 CLOUDS = "Axes: CIELAB (L* light, a* red, b* yellow)."
-POINTS = "Points: language models; hollow: checkpoints."
+POINTS = "Hollow: checkpoints."
 LAYOUT = """A layout is three-dimensional metric scaling of a source's dissimilarities, rotated,
 scaled and, if it fits better, mirrored onto CIELAB. Pixels and captions: max PMI − PMI of colors
 that occur together. Language models: distances of their vectors of three sentences about each
@@ -74,7 +75,8 @@ def show(at: Place) -> None:
         section.draw(at, layout, key="layouts", caption=CLOUDS, methods=LAYOUT)
     models = build(ColorModels, {name: values[name] for name in values_of(ColorModels())})
     embedded = queries.models(at)
-    if embedded.empty or reads(embedded, "caption").any():
+    reading, study = embedded[reads(embedded, "caption")], queries.study(at)
+    if embedded.empty or any(can_measure(study.entry(name)) for name in reading["model"]):
         with frame.part():
             frame.need_readers(at, "caption")
             section.draw(

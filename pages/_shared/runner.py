@@ -52,9 +52,7 @@ def ask(
 
     seconds: estimated time. label, key: of the button.
     """
-    takes = 0.0
-    if queries.recall(at, question) is None:
-        takes = seconds() if callable(seconds) else seconds
+    takes = _takes(at, question, seconds)
     if takes <= LONGEST_WAIT:
         return queries.answer(at, question)
     words = tuple(to_words(question))
@@ -68,6 +66,20 @@ def ask(
     offer(label, words, key=f"queue-{key or question.command.replace(' ', '-')}")
     st.code(frame.question_command(question), language="bash", wrap_lines=True)
     return None
+
+
+def waits(at: Place, question: StudyQuestion, seconds: Callable[[], float] | float) -> bool:
+    """Return whether `ask` draws a button in place of an answer."""
+    try:
+        return _takes(at, question, seconds) > LONGEST_WAIT
+    except PlatoscopeError:  # which `ask` says
+        return False
+
+
+def _takes(at: Place, question: StudyQuestion, seconds: Callable[[], float] | float) -> float:
+    if queries.recall(at, question) is not None:
+        return 0.0
+    return seconds() if callable(seconds) else seconds
 
 
 def offer(

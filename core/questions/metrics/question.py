@@ -735,7 +735,7 @@ class MetricPair(StudyQuestion):
 
 def _calibrated(table: pd.DataFrame) -> Plot:
     """Return a row per metric: how the pair differs from others, and its calibrated score."""
-    apart, scaled = "difference from other pairs", "calibrated score"
+    apart, scaled = "difference", "calibrated score"
     panels = {apart: "difference", scaled: "calibrated"}
     points = pd.concat(
         [table.assign(panel=name, at=table[column]) for name, column in panels.items()]

@@ -271,7 +271,7 @@ def _pair_plot(table: pd.DataFrame) -> Plot:
                 ids="{n} stimuli, {draws} draws",
             ),
         ),
-        x=Axis("alignment (mutual k-NN of the same stimuli)"),
+        x=Axis("alignment (mutual k-NN)"),
         y=Axis("share matched", percent=True, range=(-0.04, 1.06)),
         levels=(Level("chance"),),
         height=400,

@@ -58,7 +58,7 @@ def show(at: Place) -> None:
     st.header("Layers", anchor=False)
     grid = Alignment(at.scope, x=(a,), y=(b,), comparison=Comparison(k=k, layers=ALL))
     section.draw(at, grid, key="layer-map", lead=0)
-    st.header("Neighbors of one image", anchor=False)
+    st.header("Neighbors", anchor=False)
     index = gallery.chosen(queries.size(at)) or 0
     x, y = best_layers(at.scope, queries.study(at), a, b, k=k)
     near, (left, right) = min(NEAR, queries.size(at) - 1), st.columns([1, 6])

@@ -14,7 +14,7 @@ from core.questions.adapters.lesson import usual_models
 from core.questions.adapters.question import Adaptation
 from core.questions.competence.question import TasksSolved
 from core.study.parts import Measure
-from pages._shared import address, bar, controls, frame, queries, section
+from pages._shared import address, bar, controls, frame, queries, runner, section
 from pages._shared.address import named_by
 from pages._shared.controls import Look
 from pages._shared.queries import Place
@@ -61,20 +61,23 @@ def show(at: Place) -> None:
         frame.need_readers(at, "caption", "image")
     question = pick(at)
     at = replace(at, scope=question.scope)
-    answered = None
-    with frame.part():
+    answered, seconds = None, TRAINING * question.seeds
+    first, second = st.container(), st.container()
+    if runner.waits(at, question, seconds):  # the first screen has a figure
+        first, second = second, first
+    with first, frame.part():
         answered = section.draw(
             at,
             question,
             key="gains",
             caption=GAINS,
             methods=METHODS,
-            seconds=TRAINING * question.seeds,
+            seconds=seconds,
             label="Train adapters",
             offer=OFFER,
         )
     one = replace(question, pairs=question.pairs and (max(question.pairs),))
-    with frame.part():
+    with second, frame.part():
         kernels = replace(one, of="kernels")
         kept = queries.recall(at, kernels) is not None
         shown = kernels if kept else replace(one, of="before")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from core.competence.records import can_measure
 from core.options import build
 from core.questions.prefix.question import (
     PrefixBits,
@@ -48,9 +49,13 @@ def pick(at: Place) -> PrefixBits:
 
 
 def offered(at: Place) -> bool:
-    """Return whether the dataset has images and captions."""
-    card = queries.card(at)
-    return bool(card.has_images and card.levels)
+    """Return whether the dataset has images and captions, and models of both can be run."""
+    card, study, models = queries.card(at), queries.study(at), queries.models(at)
+    sides = (reads(models, "image"), codes_text(models))
+    runs = [
+        any(can_measure(study.entry(name)) for name in models.loc[one, "model"]) for one in sides
+    ]
+    return bool(card.has_images and card.levels and all(runs))
 
 
 def show(at: Place) -> None:

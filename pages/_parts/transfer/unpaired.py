@@ -14,15 +14,14 @@ from core.questions.translation.question import (
 )
 from core.study.models import is_reality, usual
 from core.study.spaces import largest_models
-from pages._shared import bar, controls, frame, queries, section, selection
+from pages._shared import bar, controls, frame, queries, runner, section, selection
 from pages._shared.address import bind, fragment
 from pages._shared.controls import Look
 from pages._shared.queries import Place
 
 SIZE = 64  # images
 OFFER = "Give two models the same images in unknown order: can similarities alone pair them?"
-PAIRS = """A point is a pair of models: how many images are matched with themselves, over the pair's
-alignment. Dotted: chance."""
+PAIRS = "Points: pairs of models. Dotted: chance."
 METHODS = """Both models are given the same images in unknown orders, as kernels alone, and matched
 so that the kernels agree most, by quadratic assignment from several starts. Chance is 1/n."""
 SIZES = """Left: share of images matched; band: 95% of random matchings. Right: rank of the true
@@ -41,19 +40,24 @@ def show(at: Place) -> None:
             "Images", 4, most, help=f"Images to match (default {SIZE}).", **bound
         )
         matching = _pick_matching(size)
-    with frame.part():
-        pairs = Translation(at.scope, sizes=(size,), matching=matching)
+    pairs = Translation(at.scope, sizes=(size,), matching=matching)
+    seconds = partial(_seconds, at, size, matching)
+    first, second = st.container(), st.container()
+    if runner.waits(at, pairs, seconds):  # the first screen has a figure
+        first, second = second, first
+    with first, frame.part():
         section.draw(
             at,
             pairs,
             key="translation-pairs",
             caption=PAIRS,
             methods=METHODS,
-            seconds=partial(_seconds, at, size, matching),
+            seconds=seconds,
             label="Match all pairs",
             offer=OFFER,
         )
-    show_two(at, matching)
+    with second:
+        show_two(at, matching)
 
 
 def _pick_matching(size: int) -> Matching:
