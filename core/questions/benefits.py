@@ -24,7 +24,7 @@ from core.figures.grammar import Axis, Dots, Facet, Heat, Level, Line, Palette, 
 from core.figures.numbers import paper_p
 from core.modalities import LANGUAGE, Item
 from core.options import draws_option, option, seed_option
-from core.progress import Progress
+from core.progress import tell_each
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
 from core.questions.finding import ALPHA, Finding
@@ -158,9 +158,9 @@ class Benefits(StudyQuestion):
                 raise NotApplicableError("no language model finished a training of the usual data")
         return replace(self, names=tuple(sorted(set(names))))
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         if self.of == "all":
-            return self._overview(study, report)
+            return self._overview(study)
         if self.of == "transfer":
             coded = study.coded().set_index("model")["value"]
             solved = ask(TasksSolved(self.scope), study).set_index("model")["solved"]
@@ -174,7 +174,7 @@ class Benefits(StudyQuestion):
                 for name in self.names
             ]
             return Answer(pd.concat(tables, ignore_index=True))
-        table = with_trends(self._measure(study, report), draws=self.permutations, seed=self.seed)
+        table = with_trends(self._measure(study), draws=self.permutations, seed=self.seed)
         if self.of == "hallucination":
             world = world_of(study)
             checks = [
@@ -192,7 +192,7 @@ class Benefits(StudyQuestion):
         texts = sample_texts(encoder, count=self.samples, tokens=TOKENS, seed=self.seed)
         return pd.DataFrame([asdict(world.judge(text)) for text in texts])
 
-    def _measure(self, study: Study, report: Progress | None) -> pd.DataFrame:
+    def _measure(self, study: Study) -> pd.DataFrame:
         """Return a row per measure and model; NaN with a reason if a model cannot be measured."""
         models = describe_trainings(study).set_index("model")
         scope = Scope(study.dataset.name)  # no measure depends on which stimuli are studied
@@ -217,7 +217,7 @@ class Benefits(StudyQuestion):
         if self.of == "hallucination":
             measures, measure = (IMPOSSIBLE, NO_CAPTION), hallucination
         rows = []
-        for done, model in enumerate(self.names, start=1):
+        for model in tell_each(self.names, "language models measured"):
             values, reason = dict[str, float](), ""
             if not can_measure(study.entry(model)):
                 reason = "it has features only, and no model to run"
@@ -231,15 +231,13 @@ class Benefits(StudyQuestion):
                     reason = str(error)
             about = models.loc[model, ["title", "line", "recipe", "parameters"]]
             rows += [(name, model, *about, values.get(name, np.nan), reason) for name in measures]
-            if report:
-                report(done, len(self.names), "language models measured")
         return pd.DataFrame(rows, columns=list(SIZED))
 
-    def _overview(self, study: Study, report: Progress | None) -> Answer:
+    def _overview(self, study: Study) -> Answer:
         parts, findings, said, reasons = [], list[Finding](), list[str](), list[str]()
         for panel in ("transfer", "bias", "hallucination"):
             try:
-                table = ask(Benefits(self.scope, panel), study, report)
+                table = ask(Benefits(self.scope, panel), study)
             except PlatoscopeError as error:
                 study.store.note_failure(error)
                 reasons.append(str(error))

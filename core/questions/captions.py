@@ -20,7 +20,7 @@ from core.figures.grammar import Axis, Dots, Facet, Level, Line, Palette, Plot, 
 from core.metrics.knn import mutual_terms
 from core.modalities import VISION, find_modality
 from core.options import option, part
-from core.progress import Progress
+from core.progress import tell_each
 from core.questions.asking import ask
 from core.questions.finding import ALPHA, Finding
 from core.questions.question import Answer, StudyQuestion
@@ -78,15 +78,13 @@ class CaptionScores(_ModelsByLevel):
     version = 2
     listed = False
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         read = embedded_levels(study).query("model in @self.x")
         levels = list(read.groupby("level")["name"])
         tables = []
-        for done, (level, names) in enumerate(levels, start=1):
+        for level, names in tell_each(levels, "caption levels"):
             table = align_models(study, list(names), self.y, self.comparison)
             tables.append(table.rename(columns={"model_x": "name"}).assign(level=level))
-            if report:
-                report(done, len(levels), "caption levels")
         about = ask(CaptionLevels(self.scope), study)[["level", "words", "bytes", "facts"]]
         joined = read[["model", "name"]].merge(pd.concat(tables, ignore_index=True), on="name")
         joined = joined.merge(about, on="level")
@@ -155,16 +153,16 @@ class CaptionAlignment(_ModelsByLevel):
     def is_kept(self) -> bool:
         return self.over == "facts"
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         if self.over == "facts":
-            return self._over_facts(study, report)
+            return self._over_facts(study)
         models = study.models()
         groups, names = self._groups(models)
         shown = models.assign(at=models["model"].map(groups))
         about = shown.groupby("at")[["group", "parameters"]].first()
         if self.by != "model":
             about = about.assign(group=about.index, parameters=np.nan)
-        rows = by_group(ask(self.scores, study, report), groups)
+        rows = by_group(ask(self.scores, study), groups)
         trends = level_trends(rows, clusters(models)).drop(columns="levels")
         trends = trends.rename(columns={"models": "paired"})
         table = by_level(rows).merge(trends, on="model_y", how="left")
@@ -187,9 +185,9 @@ class CaptionAlignment(_ModelsByLevel):
             zip(groups, panels, strict=True)
         )
 
-    def _over_facts(self, study: Study, report: Progress | None) -> Answer:
+    def _over_facts(self, study: Study) -> Answer:
         groups, names = self._groups(study.models())
-        bins = self.bins(study, report)
+        bins = self.bins(study)
         named = bins.assign(model_y=bins["model_y"].map(groups)).dropna(subset="model_y")
         table = named.groupby(["model_y", "level", "facts"], sort=False, as_index=False)[
             ["score", "stimuli", "chance"]
@@ -199,11 +197,11 @@ class CaptionAlignment(_ModelsByLevel):
         table = pd.concat([table[~last], table[last]], ignore_index=True)
         return Answer(table, facts_findings(table))
 
-    def bins(self, study: Study, report: Progress | None = None) -> pd.DataFrame:
+    def bins(self, study: Study) -> pd.DataFrame:
         """Return the bins of `by_share` for each target and level; an image's score is its mutual
         k-NN, mean over language models, in the layers that align best at that level.
         """
-        rows = ask(self.scores, study, report).dropna(subset="score")
+        rows = ask(self.scores, study).dropna(subset="score")
         facts = {level: facts_at(study, level) for level in rows["level"].unique()}
         k = self.comparison.settings["k"]
 
@@ -338,17 +336,15 @@ class CaptionLevels(StudyQuestion):
     def left_out(cls, study: Study) -> Sequence[str]:
         return outdated_sentences(study)
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         levels = embedded_levels(study).groupby("level", sort=False)["model"].nunique()
         rows = []
-        for done, (level, models) in enumerate(levels.items(), start=1):
+        for level, models in tell_each(list(levels.items()), "caption levels"):
             texts = [" ".join(several) for several in texts_at(study, str(level))]
             words = np.mean([len(split_words(text)) for text in texts])
             size = np.mean([len(text.encode()) for text in texts])
             facts = float(facts_at(study, str(level)).mean())
             rows.append((level, words, size, facts, models, NO_FACTS if np.isnan(facts) else ""))
-            if report:
-                report(done, len(levels), "caption levels")
         table = pd.DataFrame(rows, columns=list(self.columns))
         return Answer(table.sort_values("words", kind="stable", ignore_index=True))
 

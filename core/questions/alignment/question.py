@@ -16,7 +16,6 @@ from core.errors import MetricError
 from core.figures.grammar import Plot
 from core.modalities import Item, find_modality, known_first
 from core.options import option, part
-from core.progress import Progress
 from core.questions.alignment.axes import (
     FIRST_KNOWN,
     Axis,
@@ -182,15 +181,15 @@ class Alignment(StudyQuestion):
         check_axis(question, study)
         return question
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         """Align every model of x with every other model of y.
 
         The alignment without an axis is an answer of its own, which all axes share.
         """
         if not self.axis:
-            table = self._aligned(study, report)
+            table = self._aligned(study)
             return Answer(table, self._values(table, study))
-        table = ask(replace(self, axis="", panels=False), study, report)
+        table = ask(replace(self, axis="", panels=False), study)
         models = study.models()
         if self.comparison.layers == ALL or table.empty:
             titles = models.set_index("model")["title"]
@@ -214,15 +213,15 @@ class Alignment(StudyQuestion):
             points, [*said, *values] if placed["axis"].notna().any() else [*values, *said]
         )
 
-    def _aligned(self, study: Study, report: Progress | None) -> pd.DataFrame:
+    def _aligned(self, study: Study) -> pd.DataFrame:
         table = align_models(study, self.x, self.y, self.comparison)
         others = table["model_x"] != table["model_y"]
         table = table[others].reset_index(drop=True) if others.any() else table
         table = add_noise(add_shares(table, self, study), self, study)
         if self.calibration.null:
-            table = add_nulls(table, self, study, report)
+            table = add_nulls(table, self, study)
         if self.calibration.bootstrap:
-            table = add_intervals(table, self, study, report)
+            table = add_intervals(table, self, study)
         table = table.assign(reason=table.pop("reason"))  # the last column
         if self.comparison.layers == ALL:
             layers = study.models().set_index("model")["layers"]

@@ -11,7 +11,7 @@ from scipy.spatial import distance
 from core.errors import MetricError
 from core.machine.memory import check_memory
 from core.machine.processes import count_threads
-from core.progress import Progress
+from core.progress import tell_each
 from core.statistics.layouts import classical
 
 STARTS = 1000  # as published
@@ -26,7 +26,6 @@ def lay_out(
     *,
     starts: int = STARTS,
     seed: int = 0,
-    report: Progress | None = None,
 ) -> tuple[Float64[np.ndarray, "n 3"], float]:
     """Return the points of the best of `starts` random starts (uniform in the unit cube, seeded)
     and classical scaling, polished, and their `stress`.
@@ -45,11 +44,8 @@ def lay_out(
     check_memory(5 * 8 * starts * n * DIMS, what, "ask for fewer")
     drawn = np.random.default_rng(seed).random((starts, n, DIMS))
     tried = np.concatenate([classical(target, dims=DIMS)[None], drawn])
-    layouts = []
-    for first in range(0, len(tried), _BATCH):
-        layouts.append(smacof(target, tried[first : first + _BATCH]))
-        if report:
-            report(min(first + _BATCH, len(tried)), len(tried), "starts of the layout")
+    batches = tell_each(range(0, len(tried), _BATCH), "batches of starts of the layout")
+    layouts = [smacof(target, tried[first : first + _BATCH]) for first in batches]
     points, stresses = (np.concatenate(part) for part in zip(*layouts, strict=True))
     best = points[int(stresses.argmin())][None]
     (polished,), _ = smacof(target, best, iterations=POLISH, tolerance=POLISHED)

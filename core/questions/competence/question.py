@@ -21,7 +21,6 @@ from core.errors import InputError, UnknownNameError
 from core.figures.grammar import Axis, Dots, Facet, Fixed, Level, Line, Plot, Scale, Size
 from core.modalities import find_modality, known_first
 from core.options import draws_option, option, part, seed_option
-from core.progress import Progress
 from core.questions.asking import ask
 from core.questions.competence.bins import assign_bins, bin_pairs, bin_trends, summarize_bins
 from core.questions.competence.scores import Solving, registry, solve_tasks
@@ -115,7 +114,7 @@ class CompetenceScores(StudyQuestion):
     def is_kept(self) -> bool:
         return False
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         if self.solved:
             return Answer(ask(TasksSolved(self.scope), study))
         table = registry(study)
@@ -140,7 +139,7 @@ class TasksSolved(StudyQuestion):
     def is_kept(self) -> bool:
         return False
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         return Answer(solve_tasks(study, self.solving))
 
 
@@ -187,10 +186,10 @@ class Bins(StudyQuestion):
     def is_kept(self) -> bool:
         return False
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         names, binning = self.contenders.names, self.binning
         roster = Roster(names=names)
-        pairs = ask(ModelPairs(self.scope, roster, self.comparison), study, report)
+        pairs = ask(ModelPairs(self.scope, roster, self.comparison), study)
         solved = ask(TasksSolved(self.scope, self.solving), study)
         skill, group = skill_of(solved, names), known_kinds(study.models(), binning.by)
         placed = assign_bins(skill, count=binning.bins, equal=binning.equal)
@@ -329,7 +328,7 @@ class Downstream(StudyQuestion):
         contenders = replace(self.contenders, names=names)
         return replace(self, contenders=contenders, score=chosen.name, target=target)
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         names, known = self.contenders.names, registry(study)
         score = find_score(self.score, known_scores(known, names))
         values = score_of(known, score.task, origin=score.origin)
@@ -429,8 +428,8 @@ class Training(StudyQuestion):
     def is_kept(self) -> bool:
         return False
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        pairs = ask(ModelPairs(self.scope, comparison=self.comparison), study, report)
+    def answer(self, study: Study) -> Answer:
+        pairs = ask(ModelPairs(self.scope, comparison=self.comparison), study)
         models = study.models()
         about = models.set_index("model")[["title", "group", "parameters"]]
         table = along_training(pairs, models).join(about, on="model")

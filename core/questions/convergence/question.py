@@ -28,7 +28,6 @@ from core.figures.grammar import (
 )
 from core.modalities import LANGUAGE, VISION, find_modality
 from core.options import draws_option, option, part, seed_option
-from core.progress import Progress
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
 from core.questions.convergence.hypotheses import Material, run_tests
@@ -112,11 +111,11 @@ class _Trainings(StudyQuestion):
         trainings = describe_trainings(study)
         return trainings[trainings["model"].isin(self.names)].reset_index(drop=True)
 
-    def gather(self, study: Study, report: Progress | None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def gather(self, study: Study) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return the trainings that the question names, and all pairs of them."""
         trainings = self.trainings(study)
         roster = Roster(tuple(trainings["model"]))
-        pairs = ask(ModelPairs(self.scope, roster, self.comparison), study, report)
+        pairs = ask(ModelPairs(self.scope, roster, self.comparison), study)
         return trainings, pairs
 
     @property
@@ -180,8 +179,8 @@ class Levels(_Tested):
         " in its own way?",
     )
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        trainings, pairs = self.gather(study, report)
+    def answer(self, study: Study) -> Answer:
+        trainings, pairs = self.gather(study)
         skill = self.skill(study) if self.by == "competence" else pd.Series(dtype=float)
         leveled = put_on_levels(trainings, self.by, skill)
         parts = [
@@ -200,7 +199,7 @@ class Levels(_Tested):
         if self.between:
             table = table.reindex(columns=list(GRID))
             return Answer(table, self._contrasts(table))
-        seeds = ask(Replicates(self.scope, (), self.comparison), study, report)
+        seeds = ask(Replicates(self.scope, (), self.comparison), study)
         ceilings = {kind: ceiling_between(seeds, *ends) for kind, ends in ENDS.items()}
         table["ceiling"] = table["pairs_of"].map(ceilings).astype(float)
         table["chance"] = self.comparison.chance(study.size)
@@ -350,8 +349,8 @@ class Summary(_Tested):
         "reason": "why there is no test",
     }
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        trainings, pairs = self.gather(study, report)
+    def answer(self, study: Study) -> Answer:
+        trainings, pairs = self.gather(study)
 
         def last_layer(model: str) -> Float32[np.ndarray, "n d"]:
             return study.spaces(model)[-1]
@@ -446,9 +445,9 @@ class Replicates(_Trainings):
     def is_kept(self) -> bool:
         return bool(self.names)
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         trainings = self.trainings(study)
-        pairs = align_replicates(study, trainings, self.comparison, report)
+        pairs = align_replicates(study, trainings, self.comparison)
         table = summarize_replicates(trainings, pairs)
         return Answer(
             table,
@@ -484,8 +483,8 @@ class FineTuned(_Trainings):
         "reason": "why there is no test",
     }
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        table = compare_copies(*self.gather(study, report))
+    def answer(self, study: Study) -> Answer:
+        table = compare_copies(*self.gather(study))
         return Answer(table, self._findings(table))
 
     def _findings(self, table: pd.DataFrame) -> list[Finding]:

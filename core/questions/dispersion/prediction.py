@@ -15,7 +15,7 @@ import pandas as pd
 from jaxtyping import Float64, Int64
 from PIL import Image
 
-from core.progress import Progress
+from core.progress import tell_each
 from core.spaces.preprocess import check_k, check_space
 from core.statistics.nulls import adjust
 from core.stimuli.statistics import describe_captions, describe_images
@@ -111,9 +111,7 @@ def distance_to_neighbors(consensus: Float64[np.ndarray, "n d"], *, k: int) -> P
     return means
 
 
-def describe_stimuli(
-    study: Study, indices: Int64[np.ndarray, " m"], report: Progress | None
-) -> dict[str, pd.DataFrame]:
+def describe_stimuli(study: Study, indices: Int64[np.ndarray, " m"]) -> dict[str, pd.DataFrame]:
     """Return the predictors of some of the dataset's stimuli, all but those that depend on models.
 
     image: size in pixels and `core.stimuli.statistics`, if there are images; caption: its words,
@@ -131,11 +129,9 @@ def describe_stimuli(
     if not study.dataset.has_images:
         return kinds
     parts = []
-    for start in range(0, len(indices), CHUNK):
+    for start in tell_each(range(0, len(indices), CHUNK), "batches of images described"):
         held = store.thumbnails(name, indices[start : start + CHUNK].tolist())
         parts.append(describe_images(Image.open(io.BytesIO(webp)) for webp in held))
-        if report:
-            report(min(start + CHUNK, len(indices)), len(indices), "images described")
     images, sizes = pd.concat(parts, ignore_index=True), store.image_sizes(name)
     pixels = np.asarray(sizes["width"] * sizes["height"])[indices]
     return {"image": images.assign(size=pixels), **kinds}

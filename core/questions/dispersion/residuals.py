@@ -16,7 +16,7 @@ from jaxtyping import Float32, Float64
 
 from core.errors import MetricError
 from core.pairs.prepared import one_core_each
-from core.progress import Progress
+from core.progress import tell_each
 from core.spaces.kernels import ROUNDING
 from core.spaces.preprocess import check_space
 from core.statistics.nulls import draw_orders
@@ -60,7 +60,6 @@ def leave_one_out(
     centering: str = "features",
     shuffles: int = SHUFFLES,
     seed: int = 0,
-    report: Progress | None = None,
 ) -> HeldOut:
     """Compare each space with the consensus of the others alone.
 
@@ -73,7 +72,7 @@ def leave_one_out(
         )
     orders = draw_orders(len(spaces[0]), count=shuffles, seed=seed)
     each = []
-    for left_out in range(len(spaces)):
+    for left_out in tell_each(range(len(spaces)), "spaces left out of the consensus"):
         weights = np.ones(len(spaces))
         weights[left_out] = 0
         others = generalized_procrustes(spaces, centering=centering, weights=weights.tolist())
@@ -89,8 +88,6 @@ def leave_one_out(
         with one_core_each() as pool:
             shuffled = correlate(dispersion, np.stack(list(pool.map(deviation, orders))))
         each.append((dispersion, apart[:, left_out], shuffled))
-        if report:
-            report(left_out + 1, len(spaces), "spaces left out of the consensus")
     return HeldOut(*(np.stack(columns, axis=1) for columns in zip(*each, strict=True)))
 
 

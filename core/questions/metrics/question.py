@@ -35,7 +35,7 @@ from core.metrics.catalog import PRINTED, make_engine
 from core.metrics.spec import Parameter
 from core.modalities import LANGUAGE
 from core.options import MOST_STIMULI, draws_option, neighbors_option, option, part, seed_option
-from core.progress import Progress
+from core.progress import tell_each
 from core.questions.alignment.axes import (
     AXES,
     COMPETENCE,
@@ -190,20 +190,18 @@ class MetricAgreement(StudyQuestion):
             make_engine(variant.metric, device=study.device, **dict(variant.parameter))
         return complete
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        table = rank_agreement(self.scores(study, report))
+    def answer(self, study: Study) -> Answer:
+        table = rank_agreement(self.scores(study))
         return Answer(table, agreement_findings(table))
 
-    def scores(self, study: Study, report: Progress | None = None) -> pd.DataFrame:
+    def scores(self, study: Study) -> pd.DataFrame:
         """Score every pair of models by each variant: variant and the columns of `score_pairs`."""
         spaces = {size: _last_layers(study, self.names, size, self.seed) for size in self.sizes}
         tables, variants = [], self.variants()
-        for done, one in enumerate(variants, start=1):
+        for one in tell_each(variants, "metrics compared over all pairs of models"):
             engine = make_engine(one.metric, device=study.device, **dict(one.parameter))
             table = score_pairs(spaces[one.size], one.metric, engine)
             tables.append(table.assign(variant=one.title))
-            if report:
-                report(done, len(variants), "metrics compared over all pairs of models")
         return pd.concat(tables, ignore_index=True)
 
     def plot(self, table: pd.DataFrame) -> Plot:
@@ -432,11 +430,11 @@ class MetricTrends(StudyQuestion):
         order = sorted(x, key=lambda name: (parameters.get(name), skill.get(name)))
         return replace(complete, x=tuple(order), y=tuple(y))
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         table, by = (
-            (self._over_k(study, report), ["metric", "k"])
+            (self._over_k(study), ["metric", "k"])
             if self.over == "k"
-            else (self._over_metrics(study, report), ["metric"])
+            else (self._over_metrics(study), ["metric"])
         )
         sizes = (table["axis"] == "parameters").all()
         place, kin = "parameters" if sizes else "competence", lines(study.models())
@@ -455,16 +453,14 @@ class MetricTrends(StudyQuestion):
         findings = [trend_finding(claim, rows, "at") for claim, rows in claims.items()]
         return Answer(table[[name for name in self.columns if name in table]], findings)
 
-    def _over_metrics(self, study: Study, report: Progress | None) -> pd.DataFrame:
+    def _over_metrics(self, study: Study) -> pd.DataFrame:
         skill, models = axis_values(self._placed, study), study.models()
         columns = ["model_x", "model_y", "layer_x", "layer_y", "score", "chance", "reason"]
         tables = []
-        for done, metric in enumerate(self.metrics, start=1):
+        for metric in tell_each(self.metrics, "metrics over all pairs of models"):
             comparison = Comparison.of(metric, with_k(metric, self.k), **vars(self.rule))
             table = align_models(study, self.x, self.y, comparison)[columns]
             tables.append(table.assign(metric=metric))
-            if report:
-                report(done, len(self.metrics), "metrics over all pairs of models")
         joined = pd.concat(tables, ignore_index=True)
         named, x = models.set_index("model"), joined["model_x"]
         return (
@@ -474,12 +470,12 @@ class MetricTrends(StudyQuestion):
             .join(named[["title", "group", "parameters"]].add_suffix("_y"), on="model_y")
         )
 
-    def _over_k(self, study: Study, report: Progress | None) -> pd.DataFrame:
+    def _over_k(self, study: Study) -> pd.DataFrame:
         """Return `scale_trends`, relative to the first model that has a score, described."""
         size = min(study.size, LARGEST)
         x, y = (_last_layers(study, names, size, self.seed) for names in (self.x, self.y))
         ks = spread_ks(size, count=8)
-        scores = scores_over_k(x, y, ks=ks, device=study.device, report=report)
+        scores = scores_over_k(x, y, ks=ks, device=study.device)
         names = scores.dropna(subset="score")["model"]
         smallest = str((names if len(names) else scores["model"]).iloc[0])
         models = study.models().set_index("model")
@@ -646,26 +642,26 @@ class MetricPair(StudyQuestion):
         make_engines(complete.metrics, k=self.k, device=study.device)  # which the device may lack
         return complete
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         rows = _sample(study, min(study.size, LARGEST), self.seed)
         x, y = (study.spaces(model)[layer][rows] for model, layer in self.pair.places)
         if self.over == "k":
             ks, device = spread_ks(len(x)), study.device
-            return Answer(curve_over_k(x, y, ks=ks, seed=self.seed, device=device, report=report))
+            return Answer(curve_over_k(x, y, ks=ks, seed=self.seed, device=device))
         if self.over == "stimuli":
             x, y = normalize_rows(x), normalize_rows(y)
-            return Answer(grow_sample(x, y, k=self.k, seed=self.seed, report=report))
+            return Answer(grow_sample(x, y, k=self.k, seed=self.seed))
         engines = make_engines(self.metrics, k=self.k, device=study.device)
-        table = calibrate_metrics(
-            x, y, engines, count=self.null, seed=self.seed, report=report
-        ).merge(self._among_others(study, report), on="metric", how="left")
+        table = calibrate_metrics(x, y, engines, count=self.null, seed=self.seed).merge(
+            self._among_others(study), on="metric", how="left"
+        )
         order = table["difference"].abs().sort_values(ascending=False, kind="stable").index
         table = table.loc[order].reset_index(drop=True)
         return Answer(
             table[[*list(self.columns)[:8], "difference", "above", "others"]], pair_findings(table)
         )
 
-    def _among_others(self, study: Study, report: Progress | None) -> pd.DataFrame:
+    def _among_others(self, study: Study) -> pd.DataFrame:
         """Return by metric difference, above and others: the two models among all pairs of fully
         trained models of their modalities, in last layers.
         """
@@ -678,7 +674,7 @@ class MetricPair(StudyQuestion):
         spaces, own = _last_layers(study, names, size, self.seed), {self.pair.x, self.pair.y}
         pairs = [two for two in combinations(names, 2) if {modality[one] for one in two} == sides]
         rows = []
-        for done, metric in enumerate(self.metrics, start=1):
+        for metric in tell_each(self.metrics, "metrics over other pairs of models"):
             engine = make_engine(metric, device=study.device, **with_k(metric, self.k))
             table = score_pairs(spaces, metric, engine, pairs)
             scores = toward(metric) * table["score"]
@@ -689,8 +685,6 @@ class MetricPair(StudyQuestion):
             else:
                 difference = (value - others.mean()) / others.std()
                 rows.append((metric, difference, (others < value).mean(), len(others)))
-            if report:
-                report(done, len(self.metrics), "metrics over other pairs of models")
         return pd.DataFrame(rows, columns=["metric", "difference", "above", "others"])
 
     def plot(self, table: pd.DataFrame) -> Plot:

@@ -11,7 +11,6 @@ import pandas as pd
 
 from core.errors import InputError
 from core.options import option, part
-from core.progress import Progress
 from core.questions.finding import Finding
 from core.questions.models.geometry import cluster, distances
 from core.questions.question import Answer, StudyQuestion
@@ -89,8 +88,8 @@ class ModelPairs(StudyQuestion):
         check_pairing(study, self.comparison)
         return replace(self, roster=self.roster.complete(study))
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        table = pair_models(study, self.roster.names, self.comparison, report)
+    def answer(self, study: Study) -> Answer:
+        table = pair_models(study, self.roster.names, self.comparison)
         claim = "A tree fits these models"
         if table.empty:
             return Answer(table, [Finding(claim, reason="there is no pair")])

@@ -15,7 +15,6 @@ from core.figures.grammar import Axis, Dots, Fixed, Line, Mark, Plot, Scale, Tex
 from core.figures.theme import mark_sizes
 from core.modalities import find_modality
 from core.options import option, part, seed_option
-from core.progress import Progress
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
 from core.questions.finding import Finding
@@ -103,11 +102,11 @@ class ModelLayout(StudyQuestion):
         check_layout(question.layout, models=len(question.roster.names), seed=question.seed)
         return question
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         """Place models in a plane by −log(alignment): those that have a place by name, then those
         left out.
         """
-        pairs = ask(ModelPairs(self.scope, self.roster, self.comparison), study, report)
+        pairs = ask(ModelPairs(self.scope, self.roster, self.comparison), study)
         apart = distances(pairs, spec=self.comparison.spec)
         drawn = lay_out(apart.matrix, layout=self.layout, seed=self.seed)
         rows = []
@@ -177,14 +176,14 @@ class ModelMap(StudyQuestion):
     def is_kept(self) -> bool:
         return False
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         layout = ModelLayout(self.scope, self.roster, self.comparison, self.layout, self.seed)
         models, competence = study.models(), study.competence()
         solved = ask(TasksSolved(self.scope), study)
         about = models.set_index("model")[ABOUT].assign(
             family=named_kinds(models, "family").to_numpy()
         )
-        table = ask(layout, study, report).join(about, on="model")
+        table = ask(layout, study).join(about, on="model")
         skills, titles = skill_texts(competence, solved), about["title"]
         near = [
             ", ".join(titles[name] for name in names if name)
@@ -334,7 +333,7 @@ class ModelTable(StudyQuestion):
     def is_kept(self) -> bool:
         return self.by == "layer"
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         """Return a row per model with a column per target, by its name: the mean alignment with its
         models; or per layer and target, with the best-aligned layers of its models.
         """
@@ -346,8 +345,8 @@ class ModelTable(StudyQuestion):
             measure = Measure(of.metric, of.k, of.parameters)
             scores = profiles(study, self.roster.names, others, measure)
             return Answer(mean_over_targets(scores, models, members, by=["model", "layer"]))
-        pairs = ask(ModelPairs(self.scope, self.roster, self.comparison), study, report)
-        solved = ask(TasksSolved(self.scope), study, report).set_index("model")["solved"]
+        pairs = ask(ModelPairs(self.scope, self.roster, self.comparison), study)
+        solved = ask(TasksSolved(self.scope), study).set_index("model")["solved"]
         scores = standings(pairs, models, members).pivot(
             index="model", columns="target", values="score"
         )

@@ -11,7 +11,6 @@ import pandas as pd
 from core.errors import MetricError, UnknownNameError
 from core.modalities import known_first
 from core.options import option, part
-from core.progress import Progress
 from core.questions.question import Answer, StudyQuestion
 from core.study.comparing import align_models
 from core.study.layers import ALL
@@ -80,7 +79,7 @@ class ConvergenceMap(StudyQuestion):
             raise MetricError("one pair of layers is compared with a center; got all: choose best")
         return replace(self, center=center)
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         models, center = _shown(study.models()), self.center
         names, finished = list(models["model"]), usual(models)
         if center in set(models["modality"]):

@@ -23,7 +23,7 @@ from core.networks.heads import Labels, head_file, head_of, open_network
 from core.networks.stitches import Affine, Seam, Side, fit_map, identity
 from core.networks.vision import State, bring, parts_of, states_at
 from core.options import option, seed_option
-from core.progress import Progress
+from core.progress import tell
 from core.recipe import Recipe
 from core.settings import choose_device
 from core.stimuli.worlds import World
@@ -262,7 +262,6 @@ def make_stitches(
     y: str,
     fitting: Fitting,
     places: Places,
-    report: Progress | None = None,
 ) -> pd.DataFrame:
     """Return the rows of these pairs of layers, in their order; make what is not kept."""
     kept = kept_stitches(study, x, y, fitting)
@@ -271,8 +270,7 @@ def make_stitches(
     recipe, done = stitches_recipe(study, x, y, fitting), len(places) - len(missing)
     for rows in _stitch_all(study, x, y, fitting, missing):
         kept, done = _add(study, recipe, kept, rows), done + 1
-        if report:
-            report(done, len(places), "pairs of layers stitched")
+        tell(done, len(places), "pairs of layers stitched")
     by_place = dict(list(kept.groupby(PLACE, sort=False)))
     return pd.concat([by_place[place] for place in places], ignore_index=True)[list(STITCHED)]
 

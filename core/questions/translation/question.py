@@ -32,7 +32,7 @@ from core.figures.grammar import (
 from core.machine.memory import check_memory
 from core.metrics import METRICS
 from core.options import MOST_STIMULI, neighbors_option, option, part, seed_option
-from core.progress import Progress
+from core.progress import tell_each
 from core.questions.finding import Finding
 from core.questions.question import Answer, StudyQuestion
 from core.questions.translation.matching import (
@@ -166,22 +166,18 @@ class Translation(StudyQuestion):
             raise InputError(f"two spaces or more expected; got {len(spaces)}: name another")
         return replace(self, spaces=tuple(map(str, spaces)), sizes=sizes)
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         places = find_spaces(study, self.spaces)
         matching, kinds = self.matching, dict(kinds_of(study, places))
         held = {place: study.spaces(place.model)[place.layer] for place in places}
         steps = [(pair, size) for pair in combinations(places, 2) for size in self.sizes]
         rows = []
-        for done, (pair, size) in enumerate(steps):
-            if report:
-                report(done, len(steps), "matchings")
+        for pair, size in tell_each(steps, "matchings"):
             x, y = (held[place] for place in pair)
             sets = draw_sets(study.size, size, draws=matching.draws, seed=matching.seed)
             measured = measure_pairs([(x[one], y[one]) for one in sets], matching)
             about = {"space_x": str(pair[0]), "space_y": str(pair[1]), "kind": kinds[pair]}
             rows.append(about | measured)
-        if report:
-            report(len(steps), len(steps), "matchings")
         table = pd.DataFrame(rows)
         table = table.assign(q=adjust(table["p"].to_numpy(float)))[list(self.columns)]
         if len(self.spaces) == 2:

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from core.errors import MetricError
+from core.progress import heard_by
 from core.questions.dispersion.residuals import (
     correlate,
     leave_one_out,
@@ -118,8 +119,9 @@ def test_each_space_is_compared_with_the_consensus_of_the_others():
 
 def test_leaving_one_out_reports_and_needs_three_spaces():
     told = []
-    leave_one_out(family(3, models=3), report=lambda *progress: told.append(progress))
-    assert told == [(done, 3, "spaces left out of the consensus") for done in (1, 2, 3)]
+    with heard_by(lambda *progress: told.append(progress)):
+        leave_one_out(family(3, models=3))
+    assert told == [(done, 3, "spaces left out of the consensus") for done in range(4)]
     with pytest.raises(MetricError, match="at least three spaces; got 2"):
         leave_one_out(family(3, models=2))
 
