@@ -267,6 +267,11 @@ def neighbors_option(
     return option(default, name=name, least=1, most=MOST_STIMULI, label="Neighbors k", help=help)
 
 
+def models_option(help: str, *, name: str = "models", label: str = "") -> Any:
+    """Declare which models are named; help: which are meant if none are, in brackets."""
+    return option((), name=name, label=label, metavar="M", help=help)
+
+
 def draws_option(default: int, *, least: int, help: str, label: str = "") -> Any:
     """Declare a number of permutations, halves or draws with replacement."""
     return option(default, least=least, most=MOST_DRAWS, label=label, help=help)

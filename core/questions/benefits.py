@@ -23,7 +23,7 @@ from core.errors import InputError, NotApplicableError, PlatoscopeError
 from core.figures.grammar import Axis, Dots, Facet, Heat, Level, Line, Palette, Plot, Scale
 from core.figures.numbers import paper_p
 from core.modalities import LANGUAGE, Item
-from core.options import draws_option, option, seed_option
+from core.options import draws_option, models_option, option, seed_option
 from core.progress import tell_each
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
@@ -121,12 +121,8 @@ class Benefits(StudyQuestion):
         label="Of",
         help="all three, or one of them; colors, texts: what bias and hallucination rest on",
     )
-    names: tuple[str, ...] = option(
-        (),
-        name="models",
-        label="Models",
-        metavar="M",
-        help="learners, or language models (all; of colors and texts the largest)",
+    names: tuple[str, ...] = models_option(
+        "learners, or language models (all; of colors and texts the largest)"
     )
     permutations: int = draws_option(
         999, least=1, help="times that sizes are exchanged within families"

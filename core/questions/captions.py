@@ -19,7 +19,7 @@ from core.errors import InputError, MetricError, NotApplicableError, UnknownName
 from core.figures.grammar import Axis, Dots, Facet, Level, Line, Palette, Plot, Size
 from core.metrics.knn import mutual_terms
 from core.modalities import VISION, find_modality
-from core.options import option, part
+from core.options import models_option, option, part
 from core.progress import tell_each
 from core.questions.asking import ask
 from core.questions.finding import ALPHA, Finding
@@ -46,17 +46,15 @@ NO_FACTS = "what a caption mentions is known only for a dataset whose factors ar
 class _ModelsByLevel(StudyQuestion):
     """A question about language models at every caption level that they are embedded at."""
 
-    x: tuple[str, ...] = option(
-        (),
+    x: tuple[str, ...] = models_option(
+        "language models (all finished ones of two or more caption levels)",
+        name="x",
         label="Language models",
-        metavar="M",
-        help="language models (all finished ones of two or more caption levels)",
     )
-    y: tuple[str, ...] = option(
-        (),
+    y: tuple[str, ...] = models_option(
+        "models to compare them with (all finished vision models, and reality)",
+        name="y",
         label="Compared with",
-        metavar="M",
-        help="models to compare them with (all finished vision models, and reality)",
     )
     comparison: Comparison = part(Comparison)
 

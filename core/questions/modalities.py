@@ -13,7 +13,7 @@ import pandas as pd
 
 from core.figures.grammar import Axis, Dots, Fixed, Plot
 from core.modalities import find_modality, known_first
-from core.options import draws_option, option, part, seed_option
+from core.options import draws_option, models_option, part, seed_option
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.convergence.question import Replicates
@@ -64,12 +64,8 @@ class Modalities(StudyQuestion):
         "reason": "why there is no interval or ceiling",
     }
 
-    names: tuple[str, ...] = option(
-        (),
-        name="models",
-        label="Models",
-        metavar="M",
-        help="finished models of any modality (all of usual recipes, every seed)",
+    names: tuple[str, ...] = models_option(
+        "finished models of any modality (all of usual recipes, every seed)"
     )
     comparison: Comparison = part(Comparison)
     permutations: int = draws_option(

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from core.errors import InputError
-from core.options import option, part
+from core.options import models_option, part
 from core.progress import tell_each
 from core.questions.finding import Finding
 from core.questions.question import Answer, StudyQuestion
@@ -37,9 +37,7 @@ class Reliability(StudyQuestion):
         "reason": "why one of these is missing",
     }
 
-    names: tuple[str, ...] = option(
-        (), name="models", label="Models", metavar="M", help="models (all with repeats)"
-    )
+    names: tuple[str, ...] = models_option("models (all with repeats)")
     measure: Measure = part(Measure)
 
     def complete(self, study: Study) -> Reliability:

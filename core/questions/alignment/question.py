@@ -15,7 +15,7 @@ from core.encoders.encoder import REALITY
 from core.errors import MetricError
 from core.figures.grammar import Plot
 from core.modalities import Item, find_modality, known_first
-from core.options import option, part
+from core.options import models_option, option, part
 from core.questions.alignment.axes import (
     FIRST_KNOWN,
     Axis,
@@ -118,14 +118,13 @@ class Alignment(StudyQuestion):
         *("layer_name_x", "layer_name_y"),
     )
 
-    x: tuple[str, ...] = option(
-        (), label="Models", metavar="M", help="models (all finished ones of --axis-models)"
+    x: tuple[str, ...] = models_option(
+        "models (all finished ones of --axis-models)", name="x", label="Models"
     )
-    y: tuple[str, ...] = option(
-        (),
+    y: tuple[str, ...] = models_option(
+        "models to compare them with (all finished ones of the other modality, and reality)",
+        name="y",
         label="Compared with",
-        metavar="M",
-        help="models to compare them with (all finished ones of the other modality, and reality)",
     )
     axis_models: Side = option(
         "language",

@@ -20,7 +20,7 @@ from core.encoders.encoder import REALITY
 from core.errors import InputError, UnknownNameError
 from core.figures.grammar import Axis, Dots, Facet, Fixed, Level, Line, Plot, Scale, Size
 from core.modalities import find_modality, known_first
-from core.options import draws_option, option, part, seed_option
+from core.options import draws_option, models_option, option, part, seed_option
 from core.questions.asking import ask
 from core.questions.competence.bins import assign_bins, bin_pairs, bin_trends, summarize_bins
 from core.questions.competence.scores import Solving, registry, solve_tasks
@@ -61,13 +61,7 @@ FOLLOWED = ("model", "run", "step", "modality", "target", "score", "models")
 class Contenders:
     """Which models' competence is compared."""
 
-    names: tuple[str, ...] = option(
-        (),
-        name="models",
-        label="Models",
-        metavar="M",
-        help="vision and language models (all finished ones)",
-    )
+    names: tuple[str, ...] = models_option("vision and language models (all finished ones)")
     unfinished: bool = option(
         False,
         label="Unfinished models",
@@ -105,7 +99,7 @@ class CompetenceScores(StudyQuestion):
     origin: tuple[str, ...] = option(
         (), metavar="O", help="only these origins: measured, published or user"
     )
-    model: tuple[str, ...] = option((), label="Only models", metavar="M", help="only these models")
+    model: tuple[str, ...] = models_option("only these models", name="model", label="Only models")
     embedded: bool = option(False, label="Embedded only", help="only models that are embedded here")
     solved: bool = option(
         False, label="Tasks solved", help="instead, the competence of each vision model"

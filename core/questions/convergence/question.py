@@ -27,7 +27,7 @@ from core.figures.grammar import (
     Text,
 )
 from core.modalities import LANGUAGE, VISION, find_modality
-from core.options import draws_option, option, part, seed_option
+from core.options import draws_option, models_option, option, part, seed_option
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
 from core.questions.convergence.hypotheses import Material, run_tests
@@ -87,13 +87,7 @@ WHO = {
 class _Trainings(StudyQuestion):
     """A question about models that finished a training."""
 
-    names: tuple[str, ...] = option(
-        (),
-        name="models",
-        label="Models",
-        metavar="M",
-        help="models (all finished ones of vision and language)",
-    )
+    names: tuple[str, ...] = models_option("models (all finished ones of vision and language)")
     comparison: Comparison = part(Comparison)
 
     def usual(self, trainings: pd.DataFrame) -> pd.DataFrame:

@@ -19,7 +19,7 @@ from core.errors import MetricError, NotApplicableError
 from core.figures.grammar import Axis, Dots, Facet, Level, Plot, Size
 from core.metrics.spec import MetricSpec
 from core.modalities import LANGUAGE
-from core.options import option, part, seed_option
+from core.options import models_option, option, part, seed_option
 from core.pairs.prepared import one_core_each
 from core.pairs.subsets import SetScores, score_sets
 from core.progress import tell
@@ -67,11 +67,10 @@ Draws = Float64[np.ndarray, " draws"]
 class Trial:
     """Which language models are aligned on sets of stimuli, and against what chance."""
 
-    language: tuple[str, ...] = option(
-        (),
+    language: tuple[str, ...] = models_option(
+        "language models, each in its best layer (all finished ones)",
+        name="language",
         label="Language models",
-        metavar="M",
-        help="language models, each in its best layer (all finished ones)",
     )
     repeats: int = option(50, least=0, most=10_000, label="Random sets", help="random sets")
     draws: int = option(

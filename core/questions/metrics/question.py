@@ -34,7 +34,15 @@ from core.metrics import METRICS, find_metric
 from core.metrics.catalog import PRINTED, make_engine
 from core.metrics.spec import Parameter
 from core.modalities import LANGUAGE
-from core.options import MOST_STIMULI, draws_option, neighbors_option, option, part, seed_option
+from core.options import (
+    MOST_STIMULI,
+    draws_option,
+    models_option,
+    neighbors_option,
+    option,
+    part,
+    seed_option,
+)
 from core.progress import tell_each
 from core.questions.alignment.axes import (
     AXES,
@@ -119,8 +127,8 @@ class MetricAgreement(StudyQuestion):
     }
     shown = ("variant_x", "variant_y", "spearman", "pairs", "reason")
 
-    names: tuple[str, ...] = option(
-        (), name="model", label="Models", metavar="M", help="models (all fully trained ones)"
+    names: tuple[str, ...] = models_option(
+        "models (all fully trained ones)", name="model", label="Models"
     )
     metrics: tuple[str, ...] = option(
         (),
@@ -366,17 +374,15 @@ class MetricTrends(StudyQuestion):
     }
     hidden = tuple(columns)[-14:]
 
-    x: tuple[str, ...] = option(
-        (),
+    x: tuple[str, ...] = models_option(
+        "models on the axis (all fully trained language models of known competence)",
+        name="x",
         label="Models",
-        metavar="M",
-        help="models on the axis (all fully trained language models of known competence)",
     )
-    y: tuple[str, ...] = option(
-        (),
+    y: tuple[str, ...] = models_option(
+        "models to compare them with (all fully trained vision models)",
+        name="y",
         label="Compared with",
-        metavar="M",
-        help="models to compare them with (all fully trained vision models)",
     )
     over: Literal["metric", "k"] = option(
         "metric", label="Over", help="what changes: the metric, or the neighbors k"

@@ -12,7 +12,7 @@ import pandas as pd
 from core.competence.records import can_measure
 from core.errors import EncoderError, NotApplicableError
 from core.figures.grammar import Axis, Dots, Facet, Fixed, Line, Plot
-from core.options import option, seed_option
+from core.options import models_option, option, seed_option
 from core.progress import tell_each
 from core.questions.finding import Finding
 from core.questions.question import Answer, StudyQuestion
@@ -47,12 +47,8 @@ class ModelBalance(StudyQuestion):
     }
     shown = ("model", "layer", "head", "gradients_alike", "gradients_alike_chance", "weights_alike")
 
-    names: tuple[str, ...] = option(
-        (),
-        name="models",
-        label="Language models",
-        metavar="M",
-        help="language models (all that can be run)",
+    names: tuple[str, ...] = models_option(
+        "language models (all that can be run)", label="Language models"
     )
     captions: int = option(
         64, least=1, most=1024, help="captions over which gradients are averaged"

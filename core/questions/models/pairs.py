@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from core.errors import InputError
-from core.options import option, part
+from core.options import models_option, option, part
 from core.questions.finding import Finding
 from core.questions.models.geometry import cluster, distances
 from core.questions.question import Answer, StudyQuestion
@@ -26,9 +26,7 @@ CLEAN_TREE, ROUGH_TREE = 0.8, 0.5
 class Roster:
     """Which models are compared with each other."""
 
-    names: tuple[str, ...] = option(
-        (), name="models", label="Models", metavar="M", help="models, of any modality (all)"
-    )
+    names: tuple[str, ...] = models_option("models, of any modality (all)")
     unfinished: bool = option(
         True,
         label="Checkpoints",

@@ -14,7 +14,7 @@ import pandas as pd
 from core.errors import MetricError, NotApplicableError
 from core.figures.grammar import Axis, Dots, Facet, Fixed, Level, Line, Palette, Plot, Size
 from core.figures.theme import COMPETENCE
-from core.options import MOST_STIMULI, draws_option, option, part
+from core.options import MOST_STIMULI, draws_option, models_option, option, part
 from core.progress import tell_each
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
@@ -102,13 +102,7 @@ class NeuronShare(StudyQuestion):
     }
     hidden = ("units_x", "units_y", "rotated_low", "rotated_high", "threshold", "line", "recipe")
 
-    names: tuple[str, ...] = option(
-        (),
-        name="models",
-        label="Models",
-        metavar="M",
-        help="models of any modality (all fully trained ones)",
-    )
+    names: tuple[str, ...] = models_option("models of any modality (all fully trained ones)")
     mining: Mining = part(Mining)
     by: Literal["pair", "competence"] = option(
         "pair", label="A row per", help="what each row is: a pair of models, or a model's mean"

@@ -17,7 +17,7 @@ from core.competence.records import can_measure
 from core.errors import InputError, PlatoscopeError
 from core.figures.grammar import Axis, Dots, Facet, Fixed, Plot
 from core.modalities import VISION, Item
-from core.options import option, part
+from core.options import models_option, option, part
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
@@ -85,18 +85,16 @@ class PrefixBits(StudyQuestion):
         "group": "objective of the vision model",
     }
 
-    x: tuple[str, ...] = option(
-        (),
-        label="Language models",
-        metavar="M",
-        help="causal language models that read the prefix (the largest of each family in the size"
+    x: tuple[str, ...] = models_option(
+        "causal language models that read the prefix (the largest of each family in the size"
         " of the vision models)",
+        name="x",
+        label="Language models",
     )
-    y: tuple[str, ...] = option(
-        (),
+    y: tuple[str, ...] = models_option(
+        "vision models that see the image (one of each of up to four objectives)",
+        name="y",
         label="Vision models",
-        metavar="M",
-        help="vision models that see the image (one of each of up to four objectives)",
     )
     shuffled: bool = option(
         False,

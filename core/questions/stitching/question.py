@@ -15,7 +15,7 @@ from core.encoders.encoder import ModelCard
 from core.errors import InputError, MetricError
 from core.figures.grammar import Axis, Dots, Facet, Fixed, Heat, Level, Line, Plot, Scale, Symbols
 from core.modalities import VISION
-from core.options import MOST_LAYERS, draws_option, option, part
+from core.options import MOST_LAYERS, draws_option, models_option, option, part
 from core.progress import tell_each
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
@@ -315,12 +315,8 @@ class StitchMany(StudyQuestion):
         help="kind: another seed, objective or size, another depth; competence: two objectives as"
         " they get better",
     )
-    names: tuple[str, ...] = option(
-        (),
-        name="models",
-        label="Models",
-        metavar="M",
-        help="vision models that finished a usual training, in all their seeds (all that fit)",
+    names: tuple[str, ...] = models_option(
+        "vision models that finished a usual training, in all their seeds (all that fit)"
     )
     size: str = option(
         "s", label="Size", metavar="SIZE", help="of the models that go on, by kind: xs, s or m"
