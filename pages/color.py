@@ -7,7 +7,6 @@ from dataclasses import replace
 import streamlit as st
 
 from core.options import build, values_of
-from core.questions.color.perception import color_words
 from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels
 from core.questions.color.sources import (
     BEST,
@@ -19,6 +18,7 @@ from core.questions.color.sources import (
     PIXELS,
     SHIPPED,
     WORST,
+    color_words,
     ends,
     usual_sources,
 )

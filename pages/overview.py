@@ -13,11 +13,10 @@ from core.figures.printing import TWO_COLUMNS, to_pdf
 from core.modalities import known_first
 from core.questions.controls import MARKS, ControlMarks
 from core.questions.convergence.question import Summary, tally
-from core.questions.finding import sentences
+from core.questions.finding import listed, sentences
 from core.questions.headline import Headline, Specifications
 from core.questions.overview.closeness import MAP_METRICS, ConvergenceMap
 from core.questions.overview.scene import Scene, lay_out, to_svg
-from core.questions.sentences import listed
 from core.study.models import is_reality, reads, usual
 from core.study.parts import Comparison, Measure
 from pages._parts.overview import convergence_map

@@ -27,14 +27,12 @@ from core.options import draws_option, neighbors_option, option, part, seed_opti
 from core.pairs.lists import overlaps
 from core.progress import tell_each
 from core.questions.alignment.calibration import find_groups
-from core.questions.alignment.pairs import best_models, complete_pair
-from core.questions.alignment.question import Alignment
+from core.questions.alignment.question import Alignment, best_models, complete_pair
 from core.questions.asking import answer, ask
 from core.questions.captions import embedded_levels, texts_at
 from core.questions.competence.question import TasksSolved
-from core.questions.finding import ALPHA, NAN, Finding
+from core.questions.finding import ALPHA, NAN, Finding, listed
 from core.questions.question import Answer, StudyQuestion
-from core.questions.sentences import listed
 from core.spaces.neighbors import nearest
 from core.spaces.preprocess import normalize_rows
 from core.statistics.controls import (

@@ -17,7 +17,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core.errors import InputError, MetricError, StimuliError
 from core.metrics import METRICS
 from core.options import Option, build, options_of, values_of
-from core.questions.alignment.pairs import best_layers
+from core.questions.alignment.question import best_layers
 from core.questions.question import Question
 from core.spaces.choices import EXACT, Clamp, Clamping
 from core.study.layers import read_choice

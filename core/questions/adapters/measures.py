@@ -20,8 +20,17 @@ from core.errors import InputError
 from core.metrics import METRICS
 from core.progress import tell_each
 from core.questions.adapters.baselines import METHODS
-from core.questions.adapters.maps import Adapters, Parts, Products, compared, joined
-from core.questions.adapters.retrieval import DEPTHS, median_rank, rank_own, recall
+from core.questions.adapters.maps import (
+    DEPTHS,
+    Adapters,
+    Parts,
+    Products,
+    compared,
+    joined,
+    median_rank,
+    rank_own,
+    recall,
+)
 from core.statistics.intervals import LEVEL, draw_halves
 from core.study.parts import Measure
 

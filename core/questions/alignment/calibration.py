@@ -16,7 +16,7 @@ from core.metrics import METRICS, find_metric
 from core.metrics.spec import MetricSpec
 from core.pairs.lists import shuffled_scores
 from core.progress import tell, tell_each
-from core.questions.alignment.points import NOISE
+from core.questions.alignment.axes import NOISE
 from core.questions.asking import ask
 from core.questions.convergence.question import Replicates
 from core.spaces.preprocess import normalize_rows

@@ -4,7 +4,7 @@ its interval and its fit along an axis.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -17,13 +17,20 @@ from core.figures.grammar import Plot
 from core.modalities import Item, find_modality, known_first
 from core.options import models_option, option, part
 from core.questions.alignment.axes import (
+    ABOUT,
     FIRST_KNOWN,
+    NOISE,
     Axis,
     Side,
     axis_of,
     axis_values,
+    calibrated_points,
     check_axis,
+    compared_models,
     find_axis,
+    fits,
+    recipe_means,
+    trend_points,
     usual_axis,
 )
 from core.questions.alignment.calibration import (
@@ -34,25 +41,16 @@ from core.questions.alignment.calibration import (
     check_resampling,
 )
 from core.questions.alignment.figures import layer_map, trend
-from core.questions.alignment.points import (
-    ABOUT,
-    NOISE,
-    calibrated_points,
-    compared_models,
-    fits,
-    recipe_means,
-    trend_points,
-)
 from core.questions.asking import ask
-from core.questions.finding import ALPHA, NAN, Finding
+from core.questions.finding import ALPHA, NAN, Finding, listed
 from core.questions.question import Answer, StudyQuestion
-from core.questions.sentences import listed
 from core.statistics.correlations import spearman_interval
 from core.study.comparing import align_models, choose_engine
 from core.study.layers import ALL
-from core.study.models import open_because, trained
+from core.study.models import open_because, reads, trained, without_variants
 from core.study.noise import bound_of
-from core.study.parts import Calibration, Comparison
+from core.study.parts import Calibration, Comparison, LayerPair, Scope
+from core.study.spaces import largest_models
 from core.study.study import Study, finished_models, known_worlds
 
 READ: tuple[Item, Item] = ("caption", "image")
@@ -328,3 +326,57 @@ def trend_findings(
             note=" ".join(filter(None, notes)),
         )
     ]
+
+
+def complete_pair(pair: LayerPair, scope: Scope, study: Study, *, k: int) -> LayerPair:
+    """Name the models and layers that are left out: the most aligned ones by mutual k-NN."""
+    if not (pair.x and pair.y):
+        models = study.models()
+        counted = without_variants(models[~models["copy"]])
+        first, second = best_models(scope, study, counted, k=k)
+        pair = replace(pair, x=pair.x or first, y=pair.y or second)
+    for name, layer in ((pair.x, pair.layer_x), (pair.y, pair.layer_y)):
+        count = len(study.entry(name).dims)
+        if layer is not None and layer >= count:
+            raise MetricError(f"expected a layer of {name} from 0 to {count - 1}; got {layer}")
+    if pair.layer_x is None or pair.layer_y is None:
+        best_x, best_y = best_layers(scope, study, pair.x, pair.y, k=k)
+        x = best_x if pair.layer_x is None else pair.layer_x
+        y = best_y if pair.layer_y is None else pair.layer_y
+        pair = replace(pair, layer_x=x, layer_y=y)
+    return pair
+
+
+def best_models(scope: Scope, study: Study, models: pd.DataFrame, *, k: int) -> tuple[str, str]:
+    """Return the best-aligned language and vision model, the two largest if one of both is missing.
+
+    models: of `core.study.models.describe`.
+    """
+    if len(models) < 2:
+        raise MetricError(f"expected two models to compare; got {len(models)}: embed another one")
+    language, vision = (
+        models.loc[reads(models, item), "model"].tolist() for item in ("caption", "image")
+    )
+    if not (language and vision):
+        there = models["model"].tolist()
+        large = [name for name in largest_models(study) if name in there]
+        first, second = list(dict.fromkeys([*large, *there]))[:2]
+        return first, second
+    scores = _aligned(scope, study, language, vision, k=k).dropna(subset="score")
+    if scores.empty:
+        return language[0], vision[0]
+    best = scores.sort_values("score").iloc[-1]
+    return best["model_x"], best["model_y"]
+
+
+def best_layers(scope: Scope, study: Study, x: str, y: str, *, k: int) -> tuple[int, int]:
+    """Return the layers of two models that agree most by mutual k-NN."""
+    row = _aligned(scope, study, [x], [y], k=k).iloc[0]
+    return int(row["layer_x"]), int(row["layer_y"])
+
+
+def _aligned(
+    scope: Scope, study: Study, x: Sequence[str], y: Sequence[str], *, k: int
+) -> pd.DataFrame:
+    usual = Comparison.of("mutual_knn", {"k": k})
+    return ask(Alignment(scope, tuple(x), tuple(y), axis="", comparison=usual), study)

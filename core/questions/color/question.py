@@ -21,20 +21,22 @@ from core.modalities import LANGUAGE
 from core.options import draws_option, option, part, seed_option
 from core.progress import tell_each
 from core.questions.asking import ask
-from core.questions.color.agreement import permuted, rank_agreement
-from core.questions.color.layout import STARTS, lay_out, superpose
-from core.questions.color.perception import LAB, TABLE, color_words, to_hex
+from core.questions.color.layout import STARTS, lay_out, permuted, rank_agreement, superpose
 from core.questions.color.sources import (
     CAPTIONS,
+    LAB,
     PERCEPTION,
     PIXELS,
     SHIPPED,
+    TABLE,
     Dissimilarities,
     Reading,
     choose_model,
+    color_words,
     common,
     gather,
     title_of,
+    to_hex,
     usual_sources,
 )
 from core.questions.finding import ALPHA, NAN, Finding

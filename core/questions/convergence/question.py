@@ -30,14 +30,15 @@ from core.modalities import LANGUAGE, VISION, find_modality
 from core.options import draws_option, models_option, option, part, seed_option
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
-from core.questions.convergence.hypotheses import Material, run_tests
 from core.questions.convergence.levels import (
     KINDS,
     SKILL_THIRDS,
     By,
+    Material,
     kinds_to_show,
     measure_levels,
     put_on_levels,
+    run_tests,
 )
 from core.questions.finding import ALPHA, Finding
 from core.questions.models.pairs import ModelPairs, Roster

@@ -20,17 +20,15 @@ from core.figures.grammar import Axis, Bars, Dots, Facet, Fixed, Level, Line, Pa
 from core.modalities import VISION
 from core.options import MOST_STIMULI, option, part, seed_option
 from core.questions.asking import ask
-from core.questions.dispersion.prediction import (
-    K,
-    associate,
-    describe_stimuli,
-    distance_to_neighbors,
-    rank_predictors,
-)
 from core.questions.dispersion.residuals import (
     SHUFFLES,
+    K,
+    associate,
     correlate,
+    describe_stimuli,
+    distance_to_neighbors,
     leave_one_out,
+    rank_predictors,
     read,
     relate,
     residuals,

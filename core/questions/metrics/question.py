@@ -52,8 +52,7 @@ from core.questions.alignment.axes import (
     check_axis,
     short_name,
 )
-from core.questions.alignment.pairs import complete_pair
-from core.questions.alignment.question import Alignment
+from core.questions.alignment.question import Alignment, complete_pair
 from core.questions.finding import ALPHA, Finding
 from core.questions.metrics.scores import (
     COMPARED,

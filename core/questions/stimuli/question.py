@@ -17,7 +17,7 @@ from core.figures.theme import Mode
 from core.machine.compiling import load_umap
 from core.metrics.knn import count_shared
 from core.options import MOST_STIMULI, neighbors_option, option, part, seed_option
-from core.questions.alignment.pairs import complete_pair
+from core.questions.alignment.question import complete_pair
 from core.questions.asking import ask
 from core.questions.dispersion.question import ConsensusSpace, JointQuestion, StimulusDispersion
 from core.questions.finding import Finding

@@ -26,23 +26,21 @@ from core.questions.stitching.bench import (
     IDENTITY,
     ITSELF,
     LEAST,
+    OTHER_SEED,
     PLACE,
     RANDOM,
     STITCHED,
-    TRAINED,
-    Fitting,
-    least_path,
-    make_stitches,
-    need_world,
-)
-from core.questions.stitching.roster import (
-    OTHER_SEED,
     SUPERVISED,
+    TRAINED,
     Duo,
+    Fitting,
     across_kinds,
     across_objectives,
     default_pair,
+    least_path,
     list_models,
+    make_stitches,
+    need_world,
 )
 from core.statistics.intervals import LEAST_SIDE, grid_correlation, grid_interval, student_interval
 from core.statistics.nulls import adjust

@@ -14,18 +14,18 @@ from scipy import stats
 
 from core.errors import MetricError
 from core.questions.asking import ask
-from core.questions.dispersion.prediction import (
-    associate,
-    describe_stimuli,
-    distance_to_neighbors,
-    rank_predictors,
-)
 from core.questions.dispersion.question import (
     ConsensusSpace,
     DispersionPredictors,
     Ranking,
     Spaces,
     StimulusDispersion,
+)
+from core.questions.dispersion.residuals import (
+    associate,
+    describe_stimuli,
+    distance_to_neighbors,
+    rank_predictors,
 )
 from core.stimuli.statistics import describe_captions, describe_images
 from core.store import Store

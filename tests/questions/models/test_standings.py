@@ -9,8 +9,14 @@ import pytest
 from core.errors import InputError, UnknownNameError
 from core.questions.asking import answer, ask
 from core.questions.models.pairs import ModelPairs
-from core.questions.models.question import ModelTable, Targets
-from core.questions.models.standings import groups_of, members_of, nearest_to, standings
+from core.questions.models.question import (
+    ModelTable,
+    Targets,
+    groups_of,
+    members_of,
+    nearest_to,
+    standings,
+)
 from core.store import Store
 from core.study.comparing import layer_scores
 from core.study.parts import Comparison, Measure
