@@ -94,7 +94,7 @@ class Option:
 
     path: of fields, from the question to the value. kind: `pair` is NAME=VALUE with numbers as
     numbers, `factor` with all values as text. many: any number of values. help: a phrase for the
-    command line. tip: a sentence for the control. choices: all valid values, if they are few.
+    command line. choices: all valid values, if they are few.
     """
 
     name: str
@@ -102,7 +102,6 @@ class Option:
     kind: Kind
     default: Any
     help: str
-    tip: str
     label: str
     many: bool
     choices: tuple[str, ...]
@@ -120,7 +119,6 @@ def option(
     default: Any = None,
     *,
     help: str,
-    tip: str = "",
     label: str = "",
     name: str = "",
     metavar: str = "",
@@ -193,7 +191,6 @@ def _option(one: Field[Any], hint: Any, default: Any, path: tuple[str, ...]) -> 
         kind=kind,
         default=default,
         help=declared["help"],
-        tip=declared["tip"],
         label=declared["label"] or name.replace("_", " ").capitalize(),
         many=many,
         choices=choices,

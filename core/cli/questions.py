@@ -62,11 +62,8 @@ def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:
     if study and answered.table.empty:  # what the question names may be in a file left out
         report_problems(study.store)
     if arguments.json:
-        facts = dict(question.facts(answered.table))
         if answered.findings:
-            facts["findings"] = to_rows(answered.findings)
-        if facts:
-            print_object(facts, answered.table)
+            print_object({"findings": to_rows(answered.findings)}, answered.table)
         else:
             print_table(answered.table, as_json=True)
         return

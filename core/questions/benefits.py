@@ -13,7 +13,6 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 from jaxtyping import Float64
-from scipy.stats import t
 
 from core.competence.language import amplification, distance, guess_colors, sample_texts
 from core.competence.opened import reopen
@@ -30,6 +29,7 @@ from core.questions.competence.question import TasksSolved
 from core.questions.finding import ALPHA, Finding
 from core.questions.question import Answer, StudyQuestion
 from core.settings import choose_device
+from core.statistics.intervals import t_test
 from core.statistics.nulls import adjust
 from core.statistics.trends import recipe_trend
 from core.stimuli.worlds import World, the_cave
@@ -527,18 +527,6 @@ def equal_share(
             place = ends[0] + (value - low) / (high - low) * (ends[1] - ends[0])
             places.add(round(float(place), 9))
     return (float(np.exp(places.pop())), "") if len(places) == 1 else (np.nan, SEVERAL)
-
-
-def t_test(values: Float64[np.ndarray, " n"]) -> tuple[float, float, float, float]:
-    """Return the mean, its 95% interval and the p that it is 0, by Student's t; NaN if a value is
-    NaN, and neither interval nor p for fewer than two or for equal ones, whose spread is unknown.
-    """
-    mean = float(values.mean())
-    if not np.isfinite(mean) or len(np.unique(values)) < 2:
-        return mean, np.nan, np.nan, np.nan
-    freedom, error = len(values) - 1, float(values.std(ddof=1) / np.sqrt(len(values)))
-    reach = float(t.ppf(0.975, freedom)) * error
-    return mean, mean - reach, mean + reach, float(2 * t.sf(abs(mean) / error, freedom))
 
 
 # --- size ---

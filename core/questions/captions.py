@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import pandas as pd
 from jaxtyping import Float64
-from scipy.stats import page_trend_test, t
+from scipy.stats import page_trend_test
 
 from core.encoders.encoder import REALITY
 from core.errors import InputError, MetricError, NotApplicableError, UnknownNameError
@@ -24,7 +24,7 @@ from core.progress import tell_each
 from core.questions.asking import ask
 from core.questions.finding import ALPHA, Finding
 from core.questions.question import Answer, StudyQuestion
-from core.statistics.intervals import LEVEL
+from core.statistics.intervals import student_interval
 from core.statistics.nulls import adjust
 from core.stimuli.captions import Texts
 from core.stimuli.statistics import split_words
@@ -552,14 +552,15 @@ def _trend(rows: pd.DataFrame, families: Mapping[str, str]) -> dict[str, Any]:
     ranked, doublings = table.to_numpy(np.float64), np.log2(table.columns.to_numpy(np.float64))
     around = doublings - doublings.mean()
     slopes = ranked @ around / (around @ around)
-    half = t.ppf((1 + LEVEL) / 2, count - 1) * slopes.std(ddof=1) / np.sqrt(count)
+    error = slopes.std(ddof=1) / np.sqrt(count)
+    low, high = student_interval(slopes.mean(), error, freedom=count - 1)
     rising, falling = (page_trend_test(part) for part in (ranked, ranked[:, ::-1]))
     largest = count * levels * (levels**2 - 1)
     return {
         **about,
         "slope": slopes.mean(),
-        "low": slopes.mean() - half,
-        "high": slopes.mean() + half,
+        "low": low,
+        "high": high,
         "rho": 12 * rising.statistic / largest - 3 * (levels + 1) / (levels - 1),
         "p": min(1.0, 2 * min(rising.pvalue, falling.pvalue)),
         "reason": "",

@@ -75,10 +75,6 @@ class Question:
         """Return whether keeping the answer in the store saves time."""
         return True
 
-    def facts(self, table: pd.DataFrame) -> Mapping[str, object]:
-        """Return plain values that the command's JSON has next to the rows."""
-        return {}
-
     def complete(self, study: Any) -> Self:
         """Name what the question leaves open, such as the models that are meant if none is named;
         refuse what cannot be answered before anything is computed.

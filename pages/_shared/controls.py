@@ -194,8 +194,8 @@ def option_named(kind: type, name: str) -> Option:
 
 
 def tip_of(one: Option) -> str:
-    """Return the tooltip of a control: the option's tip, else its help."""
-    return one.tip or f"{one.help[:1].upper()}{one.help[1:].replace('%%', '%')}."
+    """Return the tooltip of a control."""
+    return f"{one.help[:1].upper()}{one.help[1:].replace('%%', '%')}."
 
 
 def pick_usual(models: pd.DataFrame) -> pd.DataFrame:

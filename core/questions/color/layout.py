@@ -17,7 +17,7 @@ from core.errors import MetricError
 from core.machine.memory import check_memory
 from core.machine.processes import count_threads
 from core.progress import tell_each
-from core.statistics.intervals import LEVEL
+from core.statistics.intervals import TAILS
 from core.statistics.layouts import classical
 from core.statistics.nulls import draw_orders
 
@@ -171,7 +171,7 @@ def rank_agreement(
         check_memory(8 * draws * n, f"{draws:,} draws of {n:,} colors", "ask for fewer")
         drawn = np.random.default_rng(seed).integers(n, size=(draws, n))
         taus = np.array([tau(take, take) for take in tell_each(drawn, "draws of colors")])
-        ends = np.quantile(taus - taus.mean(), ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+        ends = np.quantile(taus - taus.mean(), TAILS)
         low, high = np.clip(found["value"] + ends, -1, 1).tolist()
     return {**found, "low": low, "high": high}
 

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 from jaxtyping import Float32
-from scipy.stats import ttest_1samp
 
 from core.figures.grammar import (
     Axis,
@@ -43,6 +42,7 @@ from core.questions.convergence.levels import (
 from core.questions.finding import ALPHA, Finding
 from core.questions.models.pairs import ModelPairs, Roster
 from core.questions.question import Answer, StudyQuestion
+from core.statistics.intervals import t_test
 from core.study.comparing import check_pairing
 from core.study.layers import score_matrix
 from core.study.models import skill_ranks
@@ -563,5 +563,4 @@ def _test_change(change: np.ndarray) -> tuple[float, float, float, float, str]:
     if np.ptp(change) == 0:
         why = "all pairs of model and copy change alike, so their spread is unknown"
         return mean, np.nan, np.nan, np.nan, why
-    test = ttest_1samp(change, 0)
-    return mean, *test.confidence_interval(), test.pvalue, ""
+    return *t_test(change), ""

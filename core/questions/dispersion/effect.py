@@ -33,7 +33,7 @@ from core.questions.dispersion.question import (
 )
 from core.questions.finding import ALPHA, NAN, Finding
 from core.questions.question import Answer, StudyQuestion
-from core.statistics.intervals import LEVEL, half_interval
+from core.statistics.intervals import TAILS, half_interval
 from core.statistics.nulls import draw_orders
 from core.study.comparing import engine_over, layer_scores
 from core.study.models import reads
@@ -523,7 +523,7 @@ def _quantiles(scores: Draws) -> Sequence[float]:
     """Return low and high, NaN of one draw, which says nothing of their spread."""
     if len(scores) < 2:
         return NAN, NAN
-    interval: Sequence[float] = np.quantile(scores, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
+    interval: Sequence[float] = np.quantile(scores, TAILS).tolist()
     return interval
 
 

@@ -24,7 +24,6 @@ from core.questions.dispersion.residuals import (
     SHUFFLES,
     K,
     associate,
-    correlate,
     describe_stimuli,
     distance_to_neighbors,
     leave_one_out,
@@ -37,6 +36,7 @@ from core.questions.dispersion.residuals import (
 )
 from core.questions.finding import ALPHA, NAN, Finding
 from core.questions.question import Answer, StudyQuestion
+from core.statistics.correlations import correlate_rows
 from core.statistics.nulls import adjust, draw_sample
 from core.statistics.procrustes import generalized_procrustes
 from core.study.published import deviations_here
@@ -410,7 +410,7 @@ class HeldOutFits(JointQuestion):
         held = leave_one_out(read(study, places), centering=self.joint.centering)
         tables = []
         for place, x, y, null in zip(places, *(each.T for each in held), strict=True):
-            p = tail(correlate(x, y[None])[0], null)
+            p = tail(correlate_rows(x[None], y[None])[0], null)
             fit = relate(x, y) | {"shuffled": null.mean(), "shuffled_p": p}
             table = stimuli.assign(space=str(place), dispersion=x, deviation=y, **fit)
             tables.append(table)

@@ -21,6 +21,7 @@ from core.pairs.prepared import one_core_each
 from core.progress import tell_each
 from core.spaces.kernels import ROUNDING
 from core.spaces.preprocess import check_k, check_space
+from core.statistics.correlations import correlate_rows
 from core.statistics.nulls import adjust, draw_orders
 from core.statistics.procrustes import Consensus, Space, generalized_procrustes, turn
 from core.stimuli.statistics import describe_captions, describe_images
@@ -89,17 +90,9 @@ def leave_one_out(
             return distances
 
         with one_core_each() as pool:
-            shuffled = correlate(dispersion, np.stack(list(pool.map(deviation, orders))))
+            shuffled = correlate_rows(dispersion[None], np.stack(list(pool.map(deviation, orders))))
         each.append((dispersion, apart[:, left_out], shuffled))
     return HeldOut(*(np.stack(columns, axis=1) for columns in zip(*each, strict=True)))
-
-
-def correlate(x: PerStimulus, y: Float64[np.ndarray, "rows n"]) -> Float64[np.ndarray, " rows"]:
-    """Return Pearson's correlation of x with each row of y, NaN if one of both is constant."""
-    x, y = x - x.mean(), y - y.mean(axis=1, keepdims=True)
-    lengths = (x @ x) * (y * y).sum(axis=1)
-    correlations: np.ndarray = y @ x / np.sqrt(np.where(lengths > 0, lengths, np.nan))
-    return correlations
 
 
 def tail(value: float, null: Float64[np.ndarray, " draws"]) -> float:

@@ -14,7 +14,7 @@ from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float32, Int64
+from jaxtyping import Float32
 
 from core.errors import MetricError, NotApplicableError, UnknownNameError
 from core.figures.grammar import (
@@ -75,7 +75,7 @@ from core.questions.question import Answer, StudyQuestion
 from core.spaces.kernels import order_alike
 from core.spaces.preprocess import check_k, normalize_rows
 from core.statistics.correlations import Fit, competence_fit
-from core.statistics.nulls import adjust, check_count, draw_orders
+from core.statistics.nulls import adjust, check_count, draw_sample
 from core.study.comparing import align_models
 from core.study.models import is_reality, lines, reads, usual
 from core.study.parts import Comparison, LayerPair, LayerRule
@@ -648,7 +648,7 @@ class MetricPair(StudyQuestion):
         return complete
 
     def answer(self, study: Study) -> Answer:
-        rows = _sample(study, min(study.size, LARGEST), self.seed)
+        rows = draw_sample(study.size, LARGEST, seed=self.seed)
         x, y = (study.spaces(model)[layer][rows] for model, layer in self.pair.places)
         if self.over == "k":
             ks, device = spread_ks(len(x)), study.device
@@ -786,13 +786,8 @@ def _once(named: Sequence[Chosen]) -> tuple[Chosen, ...]:
     return tuple(dict.fromkeys(named))
 
 
-def _sample(study: Study, size: int, seed: int) -> Int64[np.ndarray, " size"]:
-    """Draw stimuli; with one seed the smaller sample lies within the larger."""
-    return np.sort(draw_orders(study.size, count=1, seed=seed)[0, :size])
-
-
 def _last_layers(
     study: Study, names: Sequence[str], size: int, seed: int
 ) -> dict[str, Float32[np.ndarray, "size _"]]:
-    rows = _sample(study, size, seed)
+    rows = draw_sample(study.size, size, seed=seed)
     return {name: study.spaces(name)[-1][rows] for name in names}

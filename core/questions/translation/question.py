@@ -33,12 +33,12 @@ from core.machine.memory import check_memory
 from core.metrics import METRICS
 from core.options import MOST_STIMULI, neighbors_option, option, part, seed_option
 from core.progress import tell_each
-from core.questions.finding import Finding
+from core.questions.finding import ALPHA, Finding
 from core.questions.question import Answer, StudyQuestion
 from core.spaces.kernels import centered, linear
 from core.spaces.preprocess import normalize_rows
 from core.statistics.correlations import FEWEST, Correlation
-from core.statistics.intervals import mean_interval
+from core.statistics.intervals import TAILS, mean_interval
 from core.statistics.nulls import adjust, draw_orders
 from core.statistics.trends import exchange, jackknife
 from core.study.models import UNTRAINED, clusters, is_reality, trained
@@ -133,14 +133,14 @@ def summed_points(n: int, draws: int) -> Float64[np.ndarray, " k"]:
     return total
 
 
-def chance_interval(n: int, draws: int, *, level: float = 0.95) -> tuple[float, float]:
-    """Return the interval of the share of partners that random matchings find, over so many draws
-    of n stimuli.
+def chance_interval(n: int, draws: int) -> tuple[float, float]:
+    """Return the 95% interval of the share of partners that random matchings find, over so many
+    draws of n stimuli.
     """
     chances = summed_points(n, draws)
     below = np.cumsum(chances)
-    low = int(np.searchsorted(below, (1 - level) / 2))
-    high = int(np.searchsorted(below, (1 + level) / 2 - 1e-12))
+    low = int(np.searchsorted(below, TAILS[0]))
+    high = int(np.searchsorted(below, TAILS[1] - 1e-12))
     return low / (n * draws), high / (n * draws)
 
 
@@ -150,7 +150,6 @@ def chance_of(found: int, n: int, draws: int) -> float:
 
 
 SIZE, SIZES = 64, (16, 32, 64, 128)
-SURE = 0.05
 HALF = 0.5  # of the partners: from here on a translation works
 MATRICES = 12  # of a number for every two stimuli, while two spaces are matched
 DIMS, FEW = 16, 8  # dimensions and stimuli of what a machine is timed with
@@ -288,7 +287,7 @@ class Translation(StudyQuestion):
 def pair_findings(table: pd.DataFrame, *, seed: int) -> list[Finding]:
     """Return whether more aligned pairs are easier to translate, and how many are beyond chance."""
     order = alignment_and_rank(table, seed=seed)
-    sure, half = int((table["q"] <= SURE).sum()), int((table["top1"] >= HALF).sum())
+    sure, half = int((table["q"] <= ALPHA).sum()), int((table["top1"] >= HALF).sum())
     return [
         Finding(
             "More aligned models are easier to translate",
@@ -383,7 +382,7 @@ def usual_models(study: Study) -> list[str]:
 
 def _best(rows: pd.DataFrame) -> Finding:
     """Return whether partners are found beyond chance, at the best size."""
-    sure = rows[rows["q"] <= SURE]
+    sure = rows[rows["q"] <= ALPHA]
     best = (rows if sure.empty else sure).nlargest(1, "top1").iloc[0]
     chance = f"{best['chance']:.1%} [{best['chance_low']:.1%}, {best['chance_high']:.1%}]"
     return Finding(

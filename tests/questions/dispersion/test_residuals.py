@@ -9,13 +9,13 @@ from scipy import stats
 from core.errors import MetricError
 from core.progress import heard_by
 from core.questions.dispersion.residuals import (
-    correlate,
     leave_one_out,
     relate,
     residuals,
     summarize,
     tail,
 )
+from core.statistics.correlations import correlate_rows
 from core.statistics.nulls import draw_orders
 from core.statistics.procrustes import generalized_procrustes
 
@@ -181,10 +181,10 @@ def test_correlations_with_rows_are_numpys_and_none_with_a_constant():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=9), rng.normal(size=(3, 9))
     y[2] = 4
-    assert correlate(x, y) == pytest.approx(
+    assert correlate_rows(x[None], y) == pytest.approx(
         [*(np.corrcoef(x, row)[0, 1] for row in y[:2]), np.nan], nan_ok=True
     )
-    assert np.isnan(correlate(np.ones(9), y)).all()
+    assert np.isnan(correlate_rows(np.ones((1, 9)), y)).all()
 
 
 def test_a_relation_is_scipys_and_the_least_squares_line():
