@@ -44,7 +44,7 @@ TOPICS = {
     "captions": Topic("do longer captions align better?", ("questions.captions",)),
     "closeness": Topic(
         "How close is each model to reality, or to another center?",
-        ("questions.overview.closeness",),
+        ("questions.closeness",),
         grouped=False,
     ),
     "color": Topic(
