@@ -155,7 +155,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_study_of_some_stimuli_knows_them_by_words_that_are_rare_in_all(root):
     study, rows = Study(Store(root), "cave"), np.arange(0, SIZE, 4)
-    known = describe_stimuli(study, rows, None)
+    known = describe_stimuli(study, rows)
     assert known["image"]["size"].tolist() == [448 * 300 if i % 3 == 0 else 224 * 224 for i in rows]
     exact = describe_images([Dusk(SIZE).image(i) for i in rows])
     assert known["image"]["brightness"].to_numpy() == pytest.approx(
