@@ -94,7 +94,7 @@ class Option:
 
     path: of fields, from the question to the value. kind: `pair` is NAME=VALUE with numbers as
     numbers, `factor` with all values as text. many: any number of values. help: a phrase for the
-    command line. tip: a sentence for the control. choices: all valid values, if they are few.
+    command line. choices: all valid values, if they are few.
     """
 
     name: str
@@ -102,7 +102,6 @@ class Option:
     kind: Kind
     default: Any
     help: str
-    tip: str
     label: str
     many: bool
     choices: tuple[str, ...]
@@ -120,7 +119,6 @@ def option(
     default: Any = None,
     *,
     help: str,
-    tip: str = "",
     label: str = "",
     name: str = "",
     metavar: str = "",
@@ -193,7 +191,6 @@ def _option(one: Field[Any], hint: Any, default: Any, path: tuple[str, ...]) -> 
         kind=kind,
         default=default,
         help=declared["help"],
-        tip=declared["tip"],
         label=declared["label"] or name.replace("_", " ").capitalize(),
         many=many,
         choices=choices,
@@ -265,6 +262,11 @@ def neighbors_option(
     default: int | tuple[int, ...] | None = 10, *, help: str = PER_STIMULUS, name: str = ""
 ) -> Any:
     return option(default, name=name, least=1, most=MOST_STIMULI, label="Neighbors k", help=help)
+
+
+def models_option(help: str, *, name: str = "models", label: str = "") -> Any:
+    """Declare which models are named; help: which are meant if none are, in brackets."""
+    return option((), name=name, label=label, metavar="M", help=help)
 
 
 def draws_option(default: int, *, least: int, help: str, label: str = "") -> Any:

@@ -45,9 +45,9 @@ _listener: ContextVar[Progress | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
-def heard_by(report: Progress | None) -> Iterator[None]:
-    """Send what `tell` reports in this thread to a listener; None leaves the present listener."""
-    token = _listener.set(report or _listener.get())
+def heard_by(report: Progress) -> Iterator[None]:
+    """Send what `tell` reports in this thread to a listener; see `Patient`."""
+    token = _listener.set(Patient(report))
     try:
         yield
     finally:
@@ -69,20 +69,27 @@ def tell_each(items: Collection[T], what: str) -> Iterator[T]:
 
 
 class Patient:
-    """Forwards progress only after DELAY seconds of the same work."""
+    """Forwards the progress of the outermost work at once, that of work within it only after DELAY
+    seconds.
+    """
 
     def __init__(self, report: Progress) -> None:
         self._report = report
         self._began: dict[str, float] = {}
         self._last: dict[str, int] = {}
+        self._open: list[str] = []
 
     def __call__(self, done: int, total: int, what: str) -> None:
         now = time.monotonic()
         if done <= self._last.get(what, total):  # it begins, or begins again
             self._began[what] = now
         self._last[what] = done
-        if now - self._began[what] >= DELAY:
+        if what not in self._open:
+            self._open.append(what)
+        if what == self._open[0] or now - self._began[what] >= DELAY:
             self._report(done, total, what)
+        if done >= total:
+            self._open.remove(what)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ import streamlit as st
 
 from core.competence.records import can_measure
 from core.options import build, values_of
-from core.questions.color.perception import color_words
 from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels
 from core.questions.color.sources import (
     BEST,
@@ -20,6 +19,7 @@ from core.questions.color.sources import (
     PIXELS,
     SHIPPED,
     WORST,
+    color_words,
     ends,
     usual_sources,
 )

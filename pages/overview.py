@@ -11,12 +11,11 @@ from core.encoders.encoder import REALITY
 from core.figures import exports
 from core.figures.printing import TWO_COLUMNS, to_pdf
 from core.modalities import known_first
+from core.questions.closeness import MAP_METRICS, ConvergenceMap, Scene, lay_out, to_svg
 from core.questions.controls import MARKS, ControlMarks
 from core.questions.convergence.question import Summary, tally
+from core.questions.finding import listed
 from core.questions.headline import Headline, Specifications, unasked
-from core.questions.overview.closeness import MAP_METRICS, ConvergenceMap
-from core.questions.overview.scene import Scene, lay_out, to_svg
-from core.questions.sentences import listed
 from core.study.models import is_reality, reads, usual
 from core.study.parts import Comparison, Measure
 from pages._parts.overview import convergence_map

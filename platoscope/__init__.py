@@ -193,7 +193,7 @@ def ask(
     underscores: dataset="photos", k=5, x=["a", "b"]. Raise UnknownNameError for a command or an
     option, InputError for a value.
     """
-    from core.questions.asking import answer, completed
+    from core.questions.asking import answer
     from core.questions.moved import present_words
     from core.questions.topics import every_kind, find_kind
     from core.questions.words import build_checked
@@ -208,7 +208,7 @@ def ask(
             raise InputError(f"{command!r} is about models of a store; give one: ask(…, store)")
         study = question.scope.open(store, device=device or question.device or "cpu")
     answered = answer(question, study)
-    complete = completed(question, study)
+    complete = question.complete(study)
     return Answer(complete, answered.table, answered.findings, answered.recipe, study)
 
 

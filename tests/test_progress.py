@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from pathlib import Path
 from threading import Thread
 
@@ -16,6 +17,7 @@ from core.progress import (
     note_rows,
     read_note,
     tell,
+    tell_each,
 )
 
 
@@ -99,8 +101,6 @@ def test_deep_work_is_heard_by_the_innermost_listener_of_its_thread() -> None:
     tell(0, 9, "nobody listens")
     with heard_by(lambda *told: outer.append(told)):
         tell(1, 9, "texts")
-        with heard_by(None):
-            tell(2, 9, "texts")
         with heard_by(lambda *told: inner.append(told)):
             tell(3, 9, "texts")
         elsewhere = Thread(target=tell, args=(4, 9, "texts"))
@@ -108,5 +108,25 @@ def test_deep_work_is_heard_by_the_innermost_listener_of_its_thread() -> None:
         elsewhere.join()
         tell(5, 9, "texts")
     tell(6, 9, "texts")
-    assert [done for done, *_ in outer] == [1, 2, 5]
+    assert [done for done, *_ in outer] == [1, 5]
     assert inner == [(3, 9, "texts")]
+
+
+def test_work_within_other_work_is_heard_after_a_delay(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[tuple[int, int, str]] = []
+    clock = iter(float(second) for second in range(100))
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    with heard_by(lambda *told: heard.append(told)):
+        for _ in tell_each(range(2), "models"):
+            assert sum(1 for _ in tell_each(range(3), "layers")) == 3
+        assert sum(1 for _ in tell_each(range(7), "pairs")) == 7
+    assert [told for told in heard if told[2] == "models"] == [
+        (done, 2, "models") for done in range(3)
+    ]
+    assert not [told for told in heard if told[2] == "layers"]
+    assert [done for done, _, what in heard if what == "pairs"] == list(range(8))
+    with heard_by(lambda *told: heard.append(told)):
+        heard.clear()
+        tell(0, 2, "models")
+        assert sum(1 for _ in tell_each(range(9), "layers")) == 9
+    assert heard == [(0, 2, "models"), *((done, 9, "layers") for done in range(5, 10))]

@@ -313,7 +313,7 @@ FIRST: tuple[tuple[str, dict[str, Value]], ...] = (
 
 def first_questions(dataset: str) -> list[StudyQuestion]:
     """Return what the pages ask of a dataset before a visitor has chosen anything."""
-    from core.questions.overview.closeness import MAP_METRICS
+    from core.questions.closeness import MAP_METRICS
 
     maps: list[tuple[str, dict[str, Value]]]
     maps = [("closeness", {"metric": metric}) for metric in MAP_METRICS]

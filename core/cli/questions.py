@@ -39,12 +39,12 @@ def add_question(command: argparse.ArgumentParser, kind: type[Question]) -> None
 
 def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:
     """Print the table that answers a question; its findings go to stderr, or into the JSON."""
-    from core.progress import ConsoleProgress
+    from core.progress import ConsoleProgress, heard_by
     from core.questions.asking import answer, left_out_of
     from core.settings import choose_device
     from core.store import Store
 
-    question, progress, study = read_question(kind, arguments), ConsoleProgress(), None
+    question, study = read_question(kind, arguments), None
     if isinstance(question, StudyQuestion):
         choose_device(arguments.device)  # raises before any work
     try:
@@ -54,18 +54,16 @@ def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:
                 print(sentence, file=sys.stderr)
         if getattr(arguments, "save", None):
             save_adapters(question, study, arguments.save)
-        answered = answer(question, study, progress)
+        with heard_by(ConsoleProgress()):
+            answered = answer(question, study)
     except NotApplicableError as error:
         print(f"not applicable: {error}", file=sys.stderr)
         return
     if study and answered.table.empty:  # what the question names may be in a file left out
         report_problems(study.store)
     if arguments.json:
-        facts = dict(question.facts(answered.table))
         if answered.findings:
-            facts["findings"] = to_rows(answered.findings)
-        if facts:
-            print_object(facts, answered.table)
+            print_object({"findings": to_rows(answered.findings)}, answered.table)
         else:
             print_table(answered.table, as_json=True)
         return

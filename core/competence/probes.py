@@ -53,13 +53,12 @@ def probe(
     labels: Int64[np.ndarray, "_"],
     parts: Split,
     *,
-    strengths: Sequence[float] = STRENGTHS,
     device: torch.device | str = "cpu",
 ) -> Score:
     """Return the accuracy of a linear probe on the test samples; see `right_answers`. Chance is the
     share of the test's largest class.
     """
-    right = right_answers(features, labels, parts, strengths=strengths, device=device)
+    right = right_answers(features, labels, parts, device=device)
     count, n = int(right.sum()), len(right)
     chance = np.bincount(labels[parts.test]).max() / n
     return Score(count / n, *wilson(count, n), chance=float(chance), n=n)

@@ -32,6 +32,7 @@ from core.competence.records import (
 )
 from core.encoders.requests import Facts
 from core.errors import InputError, StoreError, UnknownNameError
+from core.files.texts import csv_table
 from core.files.userfile import SHEET, decode
 from core.machine.memory import size_text
 from core.recipe import Recipe
@@ -47,7 +48,6 @@ UNITS: Mapping[str, tuple[float, float]] = {  # least, most
 }
 NUMBERS = ("value", "low", "high", "chance", "n")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-LONGEST = 131_072  # characters of a cell
 SHOWN = 200  # characters of names of columns
 LISTED = 5  # mistakes that a message lists, and models that notes name
 RESULT = f"competence~{USER}"
@@ -61,53 +61,42 @@ SCORES = ("language_scores.csv", "vision_scores.csv")
 def read_sheet(
     data: bytes, *, name: str, required: Sequence[str], optional: Sequence[str]
 ) -> pd.DataFrame:
-    """Read a CSV table of scores: UTF-8, fields separated by commas, a row per model and task.
+    """Read a CSV table of scores: UTF-8, a row per model and task.
 
     name: of the file, for messages. required: columns in which every row has a text; optional:
     columns that may be missing, as may their cells. Return these columns in this order: missing
-    texts are "", missing numbers NaN. Raise InputError, which lists the mistakes by line.
+    texts are "", missing numbers NaN. Raise InputError, which lists the mistakes by row.
     """
     if len(data) > SHEET:
         raise InputError(
             f"{name} has {size_text(len(data))}; expected scores of {size_text(SHEET)} at most:"
             " split it"
         )
-    csv.field_size_limit(LONGEST)  # of the whole process, so others may have raised it
-    text = io.StringIO(decode(data, name, InputError), newline="")
-    try:
-        lines = [[cell.strip() for cell in line] for line in csv.reader(text, strict=True)]
-    except csv.Error as error:
-        raise InputError(f"{name} is not a CSV table: {error}") from error
-    header = [cell.lower() for cell in lines[0]] if lines else []
+    columns, lines = csv_table(decode(data, name, InputError), name, InputError)
+    header = [column.strip().lower() for column in columns]
     if missing := [column for column in required if column not in header]:
         raise InputError(
             f"{name} has no column {missing[0]!r} in its first line; it has"
-            f" {', '.join(map(repr, header))[:SHOWN]}, and needs {', '.join(required)}, separated"
-            " by commas"
+            f" {', '.join(map(repr, header))[:SHOWN]}, and needs {', '.join(required)}"
         )
     if unknown := [column for column in header if column not in (*required, *optional)]:
         raise UnknownNameError(f"column of scores in {name}", unknown[0], (*required, *optional))
     if len(set(header)) < len(header):
         raise InputError(f"{name} has two columns of one name (case does not count); keep one")
-    rows = {number: line for number, line in enumerate(lines[1:], start=2) if any(line)}
-    if not rows:
+    cells = pd.DataFrame(lines, index=range(1, len(lines) + 1), columns=header)
+    cells = cells.apply(lambda column: column.str.strip())
+    cells = cells[(cells != "").any(axis=1)]
+    if cells.empty:
         raise InputError(f"{name} has no rows below its header; give one per model and task")
-    if uneven := [number for number, line in rows.items() if len(line) != len(header)]:
-        raise InputError(
-            f"line {uneven[0]} of {name} has {len(rows[uneven[0]])} fields, and the header has"
-            f" {len(header)}; put texts with commas in double quotes, and write decimals with a"
-            " point"
-        )
-    cells = pd.DataFrame(list(rows.values()), index=list(rows), columns=header)
     cells = cells.reindex(columns=[*required, *optional], fill_value="")
     table = cells.copy()
     for column in cells.columns.intersection(NUMBERS):
         plain = cells[column].str.fullmatch(NUMBER)
         table[column] = cells[column].where(plain, "nan").astype(float)
     mistakes = [
-        f"line {line}: {why}"
+        f"row {row}: {why}"
         for wrong, why in _mistakes(cells, table, required)
-        for line in cells.index[wrong]
+        for row in cells.index[wrong]
     ]
     if mistakes:
         more = f"; and {len(mistakes) - LISTED} more" if len(mistakes) > LISTED else ""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
+from core.errors import PlatoscopeError
 from core.files.userfile import COLUMNS, FIELD, RECORD, ROWS, UserFile, decode, said
 
 Json = dict[str, Any]  # an object of JSON, or a table of TOML
@@ -20,36 +21,47 @@ _COPIES = 6  # of the bytes of a CSV: as text, and four for each character as a 
 
 
 def csv_rows(file: UserFile) -> tuple[list[str], list[list[str]]]:
+    """Return the columns and the rows of a CSV file; see `csv_table`."""
+    file.check_room(_COPIES * file.size)
+    text = file.text()
+    cells = text.count(_mark(text)) + text.count("\n")
+    file.check_room(_COPIES * file.size + CELL * cells)
+    columns, rows = csv_table(text, file.path.name, file.raising)
+    file.check_count(len(columns), COLUMNS, "columns")
+    file.check_count(len(rows), ROWS, "rows")
+    return columns, rows
+
+
+def csv_table(
+    text: str, name: str, raising: type[PlatoscopeError]
+) -> tuple[list[str], list[list[str]]]:
     """Return the columns and the rows of a CSV table; blank lines are left out. Fields are
     separated by the character of MARKS that the first line has most often.
 
-    Raise the file's error for what is no CSV, for a row of another length than the header, and for
-    a cell of over FIELD characters.
+    name: of the file, for messages. Raise for what is no CSV, for a row of another length than the
+    header, and for a cell of over FIELD characters.
     """
     csv.field_size_limit(FIELD)
-    file.check_room(_COPIES * file.size)
-    text = file.text()
-    head = text.lstrip().partition("\n")[0]
-    mark = max(MARKS, key=head.count)
-    file.check_room(_COPIES * file.size + CELL * (text.count(mark) + text.count("\n")))
-    name, rows = file.path.name, list[list[str]]()
+    mark, rows = _mark(text), list[list[str]]()
     lines = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=mark)
     try:
         columns: list[str] = next(filter(None, lines), [])
-        file.check_count(len(columns), COLUMNS, "columns")
         for number, line in enumerate(filter(None, lines), start=1):
             if len(line) != len(columns):
-                raise file.raising(
+                raise raising(
                     f"row {number} of {name} has {len(line)} fields, and the header has"
                     f" {len(columns)}; put texts with {MARKS[mark]} or line breaks in double quotes"
                 )
             rows.append(line)
-        file.check_count(len(rows), ROWS, "rows")
     except csv.Error as error:
-        raise file.raising(
+        raise raising(
             f"{name} is not a CSV table: {said(error)} at line {lines.line_num}"
         ) from error
     return columns, rows
+
+
+def _mark(text: str) -> str:
+    return max(MARKS, key=text.lstrip().partition("\n")[0].count)
 
 
 def json_lines(file: UserFile) -> Iterator[tuple[int, Json]]:

@@ -21,7 +21,8 @@ from core.figures.numbers import counted
 from core.plans.plan import Figure, Finding
 from core.plans.reading import MARK, UnknownModelsError, groups_in, question_of
 from core.plans.run import Run
-from core.questions.asking import answer, completed
+from core.progress import heard_by
+from core.questions.asking import answer
 from core.questions.competence.question import Bins
 from core.questions.competence.scores import registry
 from core.questions.metrics.question import MetricAgreement
@@ -89,7 +90,8 @@ def _draw(run: Run, figure: Figure, names: Names) -> Drawn:
             run.lacks(of, f"all {study.size:,} stimuli in place of {', '.join(beyond)}")
             fitting = tuple(size for size in question.sizes if size < study.size)
             question = replace(question, sizes=(*fitting, study.size))
-    answered = answer(question, study, run.report)
+    with heard_by(run.report):
+        answered = answer(question, study)
     drawn = picture(question, answered.table, study)
     said = [one.sentence for one in answered.findings]
     return Drawn(figure, to_command(question), answered.table, drawn, said, answered.recipe)
@@ -103,7 +105,7 @@ def picture(question: Question, table: pd.DataFrame, study: Study | None) -> go.
         palette.show(palette.assign(groups_by_age(study.models(), made_at)))
     if type(question).plot is Question.plot:
         return None
-    return completed(question, study).plot(table).draw("light")
+    return question.complete(study).plot(table).draw("light")
 
 
 def compare(run: Run, drawn: Sequence[Drawn]) -> pd.DataFrame:

@@ -17,7 +17,6 @@ import pandas as pd
 
 from core.errors import StoreError
 from core.metrics import METRICS, find_metric
-from core.progress import Patient, Progress, heard_by
 from core.questions.finding import Finding, from_rows, to_rows
 from core.questions.question import Question, StudyQuestion, choices_of
 from core.questions.topics import find_kind
@@ -50,25 +49,20 @@ class Answered:
         return Recipe.of(self.question.kind, **self.question.choices, **reads)
 
 
-def ask(
-    question: Question, study: Study | None = None, report: Progress | None = None
-) -> pd.DataFrame:
+def ask(question: Question, study: Study | None = None) -> pd.DataFrame:
     """Return the table that answers a question, from the store if a fresh one is kept there.
 
     study: of a `StudyQuestion`; other questions need none. Refuses what cannot be answered before
     anything is computed.
     """
-    return answer(question, study, report).table
+    return answer(question, study).table
 
 
-def answer(
-    question: Question, study: Study | None = None, report: Progress | None = None
-) -> Answered:
+def answer(question: Question, study: Study | None = None) -> Answered:
     """Return the answer to a question with what it depends on; see `ask`."""
-    complete = completed(question, study)
+    complete = question.complete(study)
     if study is None:
-        with heard_by(report and Patient(report)):
-            made = complete.answer(None, report)
+        made = complete.answer(None)
         return Answered(made.table, made.findings, recipe_of(complete), {})
     assert isinstance(complete, StudyQuestion)
     study.store.note_keys(*_version_keys(complete))
@@ -78,8 +72,7 @@ def answer(
         return kept
     noting = study.noting()
     try:
-        with heard_by(report and Patient(report)):
-            made = complete.answer(noting, report)
+        made = complete.answer(noting)
     finally:  # an answer that goes on without this one depends on why it could not be given, too
         reads = dict(sorted(noting.store.reads.items()))
         study.store.note(reads)
@@ -98,17 +91,11 @@ def answer(
     return Answered(made.table, made.findings, recipe, reads)
 
 
-def completed(question: Question, study: Study | None) -> Question:
-    """Return a question with everything named that it leaves open; see `Question.complete`."""
-    complete: Question = question.complete(study)
-    return complete
-
-
 def recall(question: StudyQuestion, study: Study) -> Answered | None:
     """Return the fresh answer that is kept, None if it would have to be computed; raises what makes
     the question impossible.
     """
-    complete = completed(question, study)
+    complete = question.complete(study)
     return _fresh_answer(study, _recipe(complete, study))
 
 
@@ -128,7 +115,7 @@ def _fresh_answer(study: Study, recipe: Recipe) -> Answered | None:
 
 def recipe_of(question: Question) -> Recipe:
     """Return what the answer of a question that needs no store depends on."""
-    complete = completed(question, None)
+    complete = question.complete(None)
     versions = {question.command: complete.version}
     return Recipe.of(question.command, versions=versions, **choices_of(complete))
 
@@ -137,7 +124,7 @@ def question_recipe(question: StudyQuestion, study: Study) -> Recipe:
     """Return a question in full, completed, with the versions of its answer and its metrics; what
     its answer reads is not known before it is computed.
     """
-    return _recipe(completed(question, study), study)
+    return _recipe(question.complete(study), study)
 
 
 def name_of(recipe: Recipe) -> str:

@@ -13,7 +13,6 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 from jaxtyping import Float64
-from scipy.stats import t
 
 from core.competence.language import amplification, distance, guess_colors, sample_texts
 from core.competence.opened import reopen
@@ -23,13 +22,14 @@ from core.errors import InputError, NotApplicableError, PlatoscopeError
 from core.figures.grammar import Axis, Dots, Facet, Heat, Level, Line, Palette, Plot, Scale
 from core.figures.numbers import paper_p
 from core.modalities import LANGUAGE, Item
-from core.options import draws_option, option, seed_option
-from core.progress import Progress
+from core.options import draws_option, models_option, option, seed_option
+from core.progress import tell_each
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
 from core.questions.finding import ALPHA, Finding
 from core.questions.question import Answer, StudyQuestion
 from core.settings import choose_device
+from core.statistics.intervals import t_test
 from core.statistics.nulls import adjust
 from core.statistics.trends import recipe_trend
 from core.stimuli.worlds import World, the_cave
@@ -121,12 +121,8 @@ class Benefits(StudyQuestion):
         label="Of",
         help="all three, or one of them; colors, texts: what bias and hallucination rest on",
     )
-    names: tuple[str, ...] = option(
-        (),
-        name="models",
-        label="Models",
-        metavar="M",
-        help="learners, or language models (all; of colors and texts the largest)",
+    names: tuple[str, ...] = models_option(
+        "learners, or language models (all; of colors and texts the largest)"
     )
     permutations: int = draws_option(
         999, least=1, help="times that sizes are exchanged within families"
@@ -158,9 +154,9 @@ class Benefits(StudyQuestion):
                 raise NotApplicableError("no language model finished a training of the usual data")
         return replace(self, names=tuple(sorted(set(names))))
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         if self.of == "all":
-            return self._overview(study, report)
+            return self._overview(study)
         if self.of == "transfer":
             coded = study.coded().set_index("model")["value"]
             solved = ask(TasksSolved(self.scope), study).set_index("model")["solved"]
@@ -174,7 +170,7 @@ class Benefits(StudyQuestion):
                 for name in self.names
             ]
             return Answer(pd.concat(tables, ignore_index=True))
-        table = with_trends(self._measure(study, report), draws=self.permutations, seed=self.seed)
+        table = with_trends(self._measure(study), draws=self.permutations, seed=self.seed)
         if self.of == "hallucination":
             world = world_of(study)
             checks = [
@@ -192,7 +188,7 @@ class Benefits(StudyQuestion):
         texts = sample_texts(encoder, count=self.samples, tokens=TOKENS, seed=self.seed)
         return pd.DataFrame([asdict(world.judge(text)) for text in texts])
 
-    def _measure(self, study: Study, report: Progress | None) -> pd.DataFrame:
+    def _measure(self, study: Study) -> pd.DataFrame:
         """Return a row per measure and model; NaN with a reason if a model cannot be measured."""
         models = describe_trainings(study).set_index("model")
         scope = Scope(study.dataset.name)  # no measure depends on which stimuli are studied
@@ -217,7 +213,7 @@ class Benefits(StudyQuestion):
         if self.of == "hallucination":
             measures, measure = (IMPOSSIBLE, NO_CAPTION), hallucination
         rows = []
-        for done, model in enumerate(self.names, start=1):
+        for model in tell_each(self.names, "language models measured"):
             values, reason = dict[str, float](), ""
             if not can_measure(study.entry(model)):
                 reason = "it has features only, and no model to run"
@@ -231,15 +227,13 @@ class Benefits(StudyQuestion):
                     reason = str(error)
             about = models.loc[model, ["title", "line", "recipe", "parameters"]]
             rows += [(name, model, *about, values.get(name, np.nan), reason) for name in measures]
-            if report:
-                report(done, len(self.names), "language models measured")
         return pd.DataFrame(rows, columns=list(SIZED))
 
-    def _overview(self, study: Study, report: Progress | None) -> Answer:
+    def _overview(self, study: Study) -> Answer:
         parts, findings, said, reasons = [], list[Finding](), list[str](), list[str]()
         for panel in ("transfer", "bias", "hallucination"):
             try:
-                table = ask(Benefits(self.scope, panel), study, report)
+                table = ask(Benefits(self.scope, panel), study)
             except PlatoscopeError as error:
                 study.store.note_failure(error)
                 reasons.append(str(error))
@@ -533,18 +527,6 @@ def equal_share(
             place = ends[0] + (value - low) / (high - low) * (ends[1] - ends[0])
             places.add(round(float(place), 9))
     return (float(np.exp(places.pop())), "") if len(places) == 1 else (np.nan, SEVERAL)
-
-
-def t_test(values: Float64[np.ndarray, " n"]) -> tuple[float, float, float, float]:
-    """Return the mean, its 95% interval and the p that it is 0, by Student's t; NaN if a value is
-    NaN, and neither interval nor p for fewer than two or for equal ones, whose spread is unknown.
-    """
-    mean = float(values.mean())
-    if not np.isfinite(mean) or len(np.unique(values)) < 2:
-        return mean, np.nan, np.nan, np.nan
-    freedom, error = len(values) - 1, float(values.std(ddof=1) / np.sqrt(len(values)))
-    reach = float(t.ppf(0.975, freedom)) * error
-    return mean, mean - reach, mean + reach, float(2 * t.sf(abs(mean) / error, freedom))
 
 
 # --- size ---

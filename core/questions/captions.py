@@ -12,19 +12,19 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import pandas as pd
 from jaxtyping import Float64
-from scipy.stats import page_trend_test, t
+from scipy.stats import page_trend_test
 
 from core.encoders.encoder import REALITY
 from core.errors import InputError, MetricError, NotApplicableError, UnknownNameError
 from core.figures.grammar import Axis, Dots, Facet, Level, Line, Palette, Plot, Size
 from core.metrics.knn import mutual_terms
 from core.modalities import VISION, find_modality
-from core.options import option, part
-from core.progress import Progress
+from core.options import models_option, option, part
+from core.progress import tell_each
 from core.questions.asking import ask
 from core.questions.finding import ALPHA, Finding
 from core.questions.question import Answer, StudyQuestion
-from core.statistics.intervals import LEVEL
+from core.statistics.intervals import student_interval
 from core.statistics.nulls import adjust
 from core.stimuli.captions import Texts
 from core.stimuli.statistics import split_words
@@ -46,17 +46,15 @@ NO_FACTS = "what a caption mentions is known only for a dataset whose factors ar
 class _ModelsByLevel(StudyQuestion):
     """A question about language models at every caption level that they are embedded at."""
 
-    x: tuple[str, ...] = option(
-        (),
+    x: tuple[str, ...] = models_option(
+        "language models (all finished ones of two or more caption levels)",
+        name="x",
         label="Language models",
-        metavar="M",
-        help="language models (all finished ones of two or more caption levels)",
     )
-    y: tuple[str, ...] = option(
-        (),
+    y: tuple[str, ...] = models_option(
+        "models to compare them with (all finished vision models, and reality)",
+        name="y",
         label="Compared with",
-        metavar="M",
-        help="models to compare them with (all finished vision models, and reality)",
     )
     comparison: Comparison = part(Comparison)
 
@@ -78,15 +76,13 @@ class CaptionScores(_ModelsByLevel):
     version = 2
     listed = False
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         read = embedded_levels(study).query("model in @self.x")
         levels = list(read.groupby("level")["name"])
         tables = []
-        for done, (level, names) in enumerate(levels, start=1):
+        for level, names in tell_each(levels, "caption levels"):
             table = align_models(study, list(names), self.y, self.comparison)
             tables.append(table.rename(columns={"model_x": "name"}).assign(level=level))
-            if report:
-                report(done, len(levels), "caption levels")
         about = ask(CaptionLevels(self.scope), study)[["level", "words", "bytes", "facts"]]
         joined = read[["model", "name"]].merge(pd.concat(tables, ignore_index=True), on="name")
         joined = joined.merge(about, on="level")
@@ -155,16 +151,16 @@ class CaptionAlignment(_ModelsByLevel):
     def is_kept(self) -> bool:
         return self.over == "facts"
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         if self.over == "facts":
-            return self._over_facts(study, report)
+            return self._over_facts(study)
         models = study.models()
         groups, names = self._groups(models)
         shown = models.assign(at=models["model"].map(groups))
         about = shown.groupby("at")[["group", "parameters"]].first()
         if self.by != "model":
             about = about.assign(group=about.index, parameters=np.nan)
-        rows = by_group(ask(self.scores, study, report), groups)
+        rows = by_group(ask(self.scores, study), groups)
         trends = level_trends(rows, clusters(models)).drop(columns="levels")
         trends = trends.rename(columns={"models": "paired"})
         table = by_level(rows).merge(trends, on="model_y", how="left")
@@ -187,9 +183,9 @@ class CaptionAlignment(_ModelsByLevel):
             zip(groups, panels, strict=True)
         )
 
-    def _over_facts(self, study: Study, report: Progress | None) -> Answer:
+    def _over_facts(self, study: Study) -> Answer:
         groups, names = self._groups(study.models())
-        bins = self.bins(study, report)
+        bins = self.bins(study)
         named = bins.assign(model_y=bins["model_y"].map(groups)).dropna(subset="model_y")
         table = named.groupby(["model_y", "level", "facts"], sort=False, as_index=False)[
             ["score", "stimuli", "chance"]
@@ -199,11 +195,11 @@ class CaptionAlignment(_ModelsByLevel):
         table = pd.concat([table[~last], table[last]], ignore_index=True)
         return Answer(table, facts_findings(table))
 
-    def bins(self, study: Study, report: Progress | None = None) -> pd.DataFrame:
+    def bins(self, study: Study) -> pd.DataFrame:
         """Return the bins of `by_share` for each target and level; an image's score is its mutual
         k-NN, mean over language models, in the layers that align best at that level.
         """
-        rows = ask(self.scores, study, report).dropna(subset="score")
+        rows = ask(self.scores, study).dropna(subset="score")
         facts = {level: facts_at(study, level) for level in rows["level"].unique()}
         k = self.comparison.settings["k"]
 
@@ -338,17 +334,15 @@ class CaptionLevels(StudyQuestion):
     def left_out(cls, study: Study) -> Sequence[str]:
         return outdated_sentences(study)
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         levels = embedded_levels(study).groupby("level", sort=False)["model"].nunique()
         rows = []
-        for done, (level, models) in enumerate(levels.items(), start=1):
+        for level, models in tell_each(list(levels.items()), "caption levels"):
             texts = [" ".join(several) for several in texts_at(study, str(level))]
             words = np.mean([len(split_words(text)) for text in texts])
             size = np.mean([len(text.encode()) for text in texts])
             facts = float(facts_at(study, str(level)).mean())
             rows.append((level, words, size, facts, models, NO_FACTS if np.isnan(facts) else ""))
-            if report:
-                report(done, len(levels), "caption levels")
         table = pd.DataFrame(rows, columns=list(self.columns))
         return Answer(table.sort_values("words", kind="stable", ignore_index=True))
 
@@ -558,14 +552,15 @@ def _trend(rows: pd.DataFrame, families: Mapping[str, str]) -> dict[str, Any]:
     ranked, doublings = table.to_numpy(np.float64), np.log2(table.columns.to_numpy(np.float64))
     around = doublings - doublings.mean()
     slopes = ranked @ around / (around @ around)
-    half = t.ppf((1 + LEVEL) / 2, count - 1) * slopes.std(ddof=1) / np.sqrt(count)
+    error = slopes.std(ddof=1) / np.sqrt(count)
+    low, high = student_interval(slopes.mean(), error, freedom=count - 1)
     rising, falling = (page_trend_test(part) for part in (ranked, ranked[:, ::-1]))
     largest = count * levels * (levels**2 - 1)
     return {
         **about,
         "slope": slopes.mean(),
-        "low": slopes.mean() - half,
-        "high": slopes.mean() + half,
+        "low": low,
+        "high": high,
         "rho": 12 * rising.statistic / largest - 3 * (levels + 1) / (levels - 1),
         "p": min(1.0, 2 * min(rising.pvalue, falling.pvalue)),
         "reason": "",

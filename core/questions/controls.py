@@ -25,16 +25,14 @@ from core.metrics.knn import mutual_share
 from core.modalities import Item, find_modality
 from core.options import draws_option, neighbors_option, option, part, seed_option
 from core.pairs.lists import overlaps
-from core.progress import Progress
+from core.progress import tell_each
 from core.questions.alignment.calibration import find_groups
-from core.questions.alignment.pairs import best_models, complete_pair
-from core.questions.alignment.question import Alignment
+from core.questions.alignment.question import Alignment, best_models, complete_pair
 from core.questions.asking import answer, ask
 from core.questions.captions import embedded_levels, texts_at
 from core.questions.competence.question import TasksSolved
-from core.questions.finding import ALPHA, NAN, Finding
+from core.questions.finding import ALPHA, NAN, Finding, listed
 from core.questions.question import Answer, StudyQuestion
-from core.questions.sentences import listed
 from core.spaces.neighbors import nearest
 from core.spaces.preprocess import normalize_rows
 from core.statistics.controls import (
@@ -134,13 +132,13 @@ class ControlCategories(StudyQuestion):
     def complete(self, study: Study) -> ControlCategories:
         return complete(self, study)
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         names = (self.pair.x, self.pair.y)
         few = [count for count in CLUSTERS if count <= study.size // 8]
         ways = [(FREE, ""), *((FACTOR, name) for name in _factors(study))]
         ways += [(CLUSTER, str(count)) for count in few]
         rows = []
-        for done, (null, within) in enumerate(ways, start=1):
+        for null, within in tell_each(ways, "nulls"):
             groups = np.zeros(study.size, np.int64)
             if within:
                 groups = find_groups(study, within, names, seed=self.seed)
@@ -164,8 +162,6 @@ class ControlCategories(StudyQuestion):
                     "reason": found["reason"],
                 }
             )
-            if report:
-                report(done, len(ways), "nulls")
         table = pd.DataFrame(rows)[list(self.columns)]
         return Answer(table, self._findings(table, _titles(study, self.pair)))
 
@@ -282,7 +278,7 @@ class ControlLadder(StudyQuestion):
     def complete(self, study: Study) -> ControlLadder:
         return complete(self, study)
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         study = _drawn(study, self.seed)
         models = study.models().set_index("model")
         first, second = self.pair.x, self.pair.y
@@ -303,7 +299,7 @@ class ControlLadder(StudyQuestion):
         rows = [rung(models.loc[first, "title"], kinds[first], [x])]
         ready: list[Space] = []
         features = simple_features(study)
-        for done, (name, (of, space)) in enumerate(features.items(), start=1):
+        for name, (of, space) in tell_each(features.items(), "controls"):
             row: dict[str, Any] = {"control": name, "of": of}
             try:
                 row |= _left(partial_alignment(x, y, [normalize_rows(space)], orders))
@@ -312,8 +308,6 @@ class ControlLadder(StudyQuestion):
             except (FeatureError, MetricError) as error:
                 row["reason"] = str(error)
             rows.append(row)
-            if report:
-                report(done, len(features) + 1, "controls")
         families = models.loc[[first, second], "family"]
         untrained = models[(models["group"] == UNTRAINED) & models["family"].isin(families)]
         for name, model in untrained.iterrows():
@@ -475,7 +469,7 @@ class ControlGallery(StudyQuestion):
     def complete(self, study: Study) -> ControlGallery:
         return complete(self, study)
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         names = dict(self.pair.places)
         spaces = {name: normalize_rows(study.spaces(name)[layer]) for name, layer in names.items()}
         x, y = (spaces[name] for name, _ in self.pair.places)
@@ -627,7 +621,7 @@ class ControlRanks(StudyQuestion):
     draws: int = draws_option(1999, least=2, label="Draws", help="draws of intervals and tests")
     seed: int = seed_option("seed of the draws")
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         models, k = usual(study.models()), min(self.k, study.size - 2)
         items: dict[str, Item] = {"language": "caption", "vision": "image"}
         sides = {
@@ -642,7 +636,6 @@ class ControlRanks(StudyQuestion):
         aligned = ask(
             Alignment(self.scope, tuple(names), tuple(others), axis="", comparison=Comparison(k=k)),
             study,
-            report,
         ).dropna(subset="score")
         terms = {name: np.zeros((2, study.size)) for name in names}
         for pair in aligned.to_dict("records"):
@@ -765,10 +758,10 @@ class ControlMarks(StudyQuestion):
         "claim": "what was tested",
     }
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         def of(question: StudyQuestion) -> tuple[pd.DataFrame, Sequence[Finding]]:
             try:
-                found = answer(question, study, report)
+                found = answer(question, study)
             except PlatoscopeError as error:
                 return pd.DataFrame(), [Finding(question.title(), expected="+", reason=str(error))]
             return found.table, found.findings

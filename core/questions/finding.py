@@ -151,3 +151,9 @@ def from_rows(rows: Iterable[Mapping[str, Any]]) -> tuple[Finding, ...]:
     return tuple(
         Finding(**{name: value for name, value in row.items() if name in known}) for row in rows
     )
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names in a sentence: a, b and c."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

@@ -17,7 +17,7 @@ from core.figures.grammar import Axis, Dots, Facet, Fixed, Level, Palette, Plot
 from core.metrics import METRICS
 from core.modalities import find_modality
 from core.options import draws_option, option, part, seed_option
-from core.progress import Progress
+from core.progress import tell_each
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.competence.question import CompetenceScores, TasksSolved
@@ -92,14 +92,14 @@ class Headline(StudyQuestion):
     seed: int = seed_option("seed of the permutations and of the intervals")
     also: tuple[str, ...] = also_option()
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         setups = setups_of(study, self.also)
         vision, language = (setups[setups["reads"] == reads] for reads in ("image", "caption"))
         rows = []
         for layers in LAYERS:
             trend, chance = RankTrend(reason=FEW), np.nan
             if len(vision) and len(language):
-                scores, chance = _scores(self, study, report, vision, language, layers)
+                scores, chance = _scores(self, study, vision, language, layers)
                 trend = rank_trend(
                     scores,
                     ranked(vision),
@@ -183,7 +183,6 @@ def ranked(side: pd.DataFrame) -> Setups:
 def _scores(
     question: Headline,
     study: Study,
-    report: Progress | None,
     vision: pd.DataFrame,
     language: pd.DataFrame,
     layers: str,
@@ -198,7 +197,7 @@ def _scores(
         for side in (vision, language)
     )
     aligned = Alignment(question.scope, tuple(of_x), tuple(of_y), axis="", comparison=comparison)
-    pairs = ask(aligned, study, report)
+    pairs = ask(aligned, study)
     table = pairs.assign(vision=pairs["model_y"].map(of_y), language=pairs["model_x"].map(of_x))
     wide = table.pivot_table(index="vision", columns="language", values="score", aggfunc="mean")
     scores = wide.reindex(index=vision.index, columns=language.index).to_numpy(np.float64)
@@ -251,7 +250,7 @@ class Specifications(StudyQuestion):
     seed: int = seed_option("seed of permutations, intervals and of the stimuli drawn")
     also: tuple[str, ...] = also_option()
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         setups = setups_of(study, self.also)
         sides = [setups[setups["reads"] == reads] for reads in ("image", "caption")]
         n = min(study.size, LARGEST)
@@ -266,7 +265,7 @@ class Specifications(StudyQuestion):
         if any(side.empty for side in sides):
             scores = np.full((len(ways), *map(len, sides)), np.nan)
         else:
-            scores = _specified_scores(study, sides, ways, n, self.seed, report)
+            scores = _specified_scores(study, sides, ways, n, self.seed)
         x, y = map(ranked, sides)
         curve = specification_curve(scores, x, y, draws=self.permutations, seed=self.seed)
         table = pd.DataFrame(
@@ -377,7 +376,6 @@ def _specified_scores(
     ways: list[Specification],
     n: int,
     seed: int,
-    report: Progress | None,
 ) -> np.ndarray:
     """Return how aligned each vision setup is with each language setup, higher being more, for each
     specification.
@@ -391,7 +389,7 @@ def _specified_scores(
     scores = np.full((len(ways), len(vision), len(language)), np.nan)
     measures = list(dict.fromkeys((one.clamping, one.metric, one.k) for one in ways))
     studies: dict[Clamping, Study] = {}
-    for done, (clamping, metric, k) in enumerate(measures):
+    for clamping, metric, k in tell_each(measures, "ways to measure alignment"):
         if clamping not in studies:
             studies = {clamping: study.under(clamping, stimuli=chosen)}
         measure = Measure(metric, k)
@@ -405,8 +403,6 @@ def _specified_scores(
                 if at != NOWHERE:
                     score = measure.toward * found.values[at]
                     scores[place, vision.index(x), language.index(y)] = score
-        if report:
-            report(done + 1, len(measures), "ways to measure alignment")
     return scores
 
 

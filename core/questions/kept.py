@@ -6,21 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
 
 import pandas as pd
 
 from core.competence.records import suite_recipe
 from core.errors import PlatoscopeError
 from core.metrics import find_metric
-from core.options import options_of, values_of
+from core.options import options_of
 from core.questions.question import Question
 from core.questions.topics import find_kind
 from core.recipe import Recipe
-from core.spaces.choices import EXACT, Clamping
 from core.store.editing import ANSWERS, KeptResult, results_over
 from core.store.schema import SUMMARY
-from core.study.parts import Scope
 from core.study.study import KEPT, Study
 
 COLUMNS = ("name", "holds", "about", "models", "bytes", "made_at", "state")
@@ -29,7 +26,7 @@ FRESH, STALE = "fresh", "stale"
 
 def list_results(study: Study) -> pd.DataFrame:
     """Return a row per result over a study's dataset: name, holds (the question, or what else it
-    is), about (what was asked, where it differs from the defaults), models (how many it depends
+    is), about (what was asked, if it differs from the defaults), models (how many it depends
     on), bytes, made_at, and state: fresh, or stale where it would be made again.
     """
     rows = [
@@ -64,13 +61,13 @@ def _about(recipe: Recipe) -> str:
     kind = find_kind(recipe.kind)
     if kind is None:
         return ""
-    choices = _choices(recipe)
+    question = recipe.choices["question"]
+    said = {**recipe.choices, **question, **question.get("settings", {})}
     return ", ".join(
-        f"{one.name.replace('_', ' ')} {choices[one.name]}"
+        f"{one.name.replace('_', ' ')} {said[one.name]}"
         for one in options_of(kind)
-        if one.name in choices
-        and not isinstance(choices[one.name], tuple)
-        and choices[one.name] not in (one.default, "")
+        if said.get(one.name, one.default) not in (one.default, "")
+        and not isinstance(said[one.name], list | dict)
     )
 
 
@@ -97,41 +94,6 @@ def _same_answer(one: KeptResult, study: Study, kind: type[Question]) -> bool:
     metrics = (name.partition("metric ")[2] for name in versions if name.startswith("metric "))
     same = all(find_metric(name).version == versions[f"metric {name}"] for name in metrics)
     return present and same and bool(one.reads) and study.store.is_fresh(one.reads)
-
-
-def _choices(recipe: Recipe) -> dict[str, Any]:
-    """Return what a question said, by option name, from its recipe; see
-    `core.questions.asking.recipe_of`.
-    """
-    choices = recipe.choices
-    said = {name: _frozen(value) for name, value in choices["question"].items()}
-    settings = said.pop("settings", None)
-    if settings is not None:
-        said |= {"k": settings.get("k"), "set": _pairs(settings, but="k")}
-    scope = Scope(
-        dataset=choices["dataset"],
-        clamping=Clamping(choices["q"], choices.get("clamp", EXACT)),
-        where=_where(choices),
-        stimuli=choices.get("stimuli", ""),
-    )
-    return said | values_of(scope)
-
-
-def _where(choices: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return the factors of a recipe as a scope has them: a pair for each value."""
-    return tuple(
-        (factor, value)
-        for factor, values in choices.get("where", {}).items()
-        for value in ([values] if isinstance(values, str) else values)
-    )
-
-
-def _pairs(settings: Mapping[str, Any], *, but: str) -> tuple[tuple[str, Any], ...]:
-    return tuple((name, value) for name, value in settings.items() if name != but)
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def _same_models(recipe: Recipe, study: Study) -> bool:

@@ -13,8 +13,7 @@ import pandas as pd
 
 from core.figures.grammar import Axis, Dots, Fixed, Plot
 from core.modalities import find_modality, known_first
-from core.options import draws_option, option, part, seed_option
-from core.progress import Progress
+from core.options import draws_option, models_option, part, seed_option
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.convergence.question import Replicates
@@ -65,12 +64,8 @@ class Modalities(StudyQuestion):
         "reason": "why there is no interval or ceiling",
     }
 
-    names: tuple[str, ...] = option(
-        (),
-        name="models",
-        label="Models",
-        metavar="M",
-        help="finished models of any modality (all of usual recipes, every seed)",
+    names: tuple[str, ...] = models_option(
+        "finished models of any modality (all of usual recipes, every seed)"
     )
     comparison: Comparison = part(Comparison)
     permutations: int = draws_option(
@@ -85,13 +80,13 @@ class Modalities(StudyQuestion):
         names = self.names or trainings.loc[trainings["varies"] == "", "model"]
         return replace(self, names=tuple(sorted(set(names))))
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         trainings, models = describe_trainings(study), study.models()
         named = trainings[trainings["model"].isin(self.names)]
         sides = [named[named["modality"] == name] for name in known_first(named["modality"])]
         world = models[models["model"].isin(known_worlds(study))]
         fresh = models[(models["group"] == UNTRAINED) | is_reality(models)]
-        seeds = ask(Replicates(self.scope, (), self.comparison), study, report)
+        seeds = ask(Replicates(self.scope, (), self.comparison), study)
         rows = []
         for one, other in [*combinations(sides, 2), *((s, world) for s in sides if len(world))]:
             kinds = one["modality"].iloc[0], other["modality"].iloc[0]
@@ -106,7 +101,7 @@ class Modalities(StudyQuestion):
                 one,
                 other,
                 scores.pivot(index="model_x", columns="model_y", values="score"),
-                chance=self._chance(one, other, study, report),
+                chance=self._chance(one, other, study),
                 untrained=float(untrained),
                 ceiling=ceiling_between(seeds, *kinds),
                 fixed=other is world,
@@ -119,16 +114,14 @@ class Modalities(StudyQuestion):
         table[["q", "q_untrained"]] = adjust(p_values.ravel()).reshape(p_values.shape)
         return Answer(table, self.findings(table))
 
-    def _chance(
-        self, one: pd.DataFrame, other: pd.DataFrame, study: Study, report: Progress | None
-    ) -> float:
+    def _chance(self, one: pd.DataFrame, other: pd.DataFrame, study: Study) -> float:
         """Return the mean score of shuffled stimuli, of one training of each recipe: it depends on
         how many layers there are, not on weights.
         """
         x, y = (tuple(side.drop_duplicates("recipe")["model"]) for side in (one, other))
         alone = Alignment(self.scope, x, y, axis="", comparison=self.comparison)
         calibration = Calibration(null=self.permutations, seed=self.seed)
-        shuffled = ask(replace(alone, calibration=calibration), study, report)
+        shuffled = ask(replace(alone, calibration=calibration), study)
         return float(shuffled["null_mean"].mean())
 
     def findings(self, table: pd.DataFrame) -> list[Finding]:

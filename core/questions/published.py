@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from core.options import option
-from core.progress import Progress
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.dispersion.question import HeldOutFits, Spaces
@@ -61,11 +60,11 @@ class PublishedValues(StudyQuestion):
     def is_kept(self) -> bool:
         return False
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         """Return the columns of `list_published`, and before command and source also here (one's
         own value, over the same stimuli, of the same models, by the same metric) and reason.
         """
-        table, own = list_published(self, study), _own_values(self.scope, study, report)
+        table, own = list_published(self, study), _own_values(self.scope, study)
         names, models = names_by_spec(study), models_by_spec(study)
         rows = table.to_dict("records")
         here = np.array([own.get(_key(row, names), np.nan) for row in rows], np.float64)
@@ -94,7 +93,7 @@ def list_published(question: PublishedValues, study: Study) -> pd.DataFrame:
 Key = tuple[str, str, str, int | None, str]
 
 
-def _own_values(scope: Scope, study: Study, report: Progress | None) -> dict[Key, float]:
+def _own_values(scope: Scope, study: Study) -> dict[Key, float]:
     """Return one's own values of what is published of this study's models and stimuli."""
     own: dict[Key, float] = {}
     pairs = published_here(study).query("y != ''")
@@ -104,11 +103,11 @@ def _own_values(scope: Scope, study: Study, report: Progress | None) -> dict[Key
         comparison = Comparison(metric=metric, k=k, layers=layers)
         others = tuple(dict.fromkeys(rows["y"]))
         question = Alignment(scope, (x,), others, axis="", comparison=comparison)
-        aligned = ask(question, study, report)
+        aligned = ask(question, study)
         named = zip(aligned["model_y"], aligned["score"], strict=True)
         own |= {(x, y, metric, k, layers): score for y, score in named}
     if published := deviations_here(study):
-        fits = ask(HeldOutFits(scope, Spaces(tuple(published))), study, report)
+        fits = ask(HeldOutFits(scope, Spaces(tuple(published))), study)
         models = fits["space"].str.rpartition(":")[0]
         named = zip(models, fits["pearson"], strict=True)
         own |= {(name, "", "", None, "best"): pearson for name, pearson in named}

@@ -9,7 +9,7 @@ class CaptionAlignment(StudyQuestion):
 
     comparison: Comparison = part(Comparison)
 
-    def answer(self, study, report): return Answer(table, findings)
+    def answer(self, study): return Answer(table, findings)
     def plot(self, table): return Plot(…)
 """
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from core.figures.grammar import Plot
-    from core.progress import Progress
     from core.study.study import Study
 
 
@@ -64,7 +63,7 @@ class Question:
         """Return the question as a person asks it."""
         return (cls.__doc__ or "").strip().splitlines()[0]
 
-    def answer(self, study: Any, report: Progress | None) -> Answer:
+    def answer(self, study: Any) -> Answer:
         """Answer the complete question; study: None for a question that needs no store."""
         raise TypeError(f"{type(self).__name__} has no answer")
 
@@ -75,10 +74,6 @@ class Question:
     def is_kept(self) -> bool:
         """Return whether keeping the answer in the store saves time."""
         return True
-
-    def facts(self, table: pd.DataFrame) -> Mapping[str, object]:
-        """Return plain values that the command's JSON has next to the rows."""
-        return {}
 
     def complete(self, study: Any) -> Self:
         """Name what the question leaves open, such as the models that are meant if none is named;

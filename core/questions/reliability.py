@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from core.errors import InputError
-from core.options import option, part
-from core.progress import Progress
+from core.options import models_option, part
+from core.progress import tell_each
 from core.questions.finding import Finding
 from core.questions.question import Answer, StudyQuestion
 from core.study.comparing import choose_engine
@@ -37,9 +37,7 @@ class Reliability(StudyQuestion):
         "reason": "why one of these is missing",
     }
 
-    names: tuple[str, ...] = option(
-        (), name="models", label="Models", metavar="M", help="models (all with repeats)"
-    )
+    names: tuple[str, ...] = models_option("models (all with repeats)")
     measure: Measure = part(Measure)
 
     def complete(self, study: Study) -> Reliability:
@@ -56,12 +54,10 @@ class Reliability(StudyQuestion):
     def is_kept(self) -> bool:
         return False
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         rows = list[dict[str, Any]]()
-        for done, name in enumerate(self.names, start=1):
+        for name in tell_each(self.names, "models split"):
             rows += self._rows(name, study)
-            if report:
-                report(done, len(self.names), "models split")
         table = pd.DataFrame(rows, columns=list(self.columns))
         return Answer(table, self._findings(table))
 

@@ -17,7 +17,6 @@ from core.errors import FeatureError, shortened
 from core.files.ids import plain_name
 from core.files.userfile import shown
 from core.options import argument, part
-from core.progress import Progress
 from core.questions.finding import Finding
 from core.questions.question import Answer, Question
 from core.spaces.choices import Clamping
@@ -53,7 +52,7 @@ class Score(Question):
     comparison: Comparison = part(Comparison, layers="all")
     clamping: Clamping = part(Clamping, q=1.0)
 
-    def answer(self, study: None, report: Progress | None) -> Answer:
+    def answer(self, study: None) -> Answer:
         """Rows are matched by their ids if the files name them; findings say how."""
         x, y = (read_features(Path(file)) for file in (self.x, self.y))
         names = [Path(file).name for file in (self.x, self.y)]

@@ -25,95 +25,104 @@ class Topic:
     grouped: bool = True
 
 
-def _group(about: str, *modules: str) -> Topic:
-    return Topic(about, modules)
-
-
-def _single(about: str, module: str) -> Topic:
-    return Topic(about, (module,), grouped=False)
-
-
 TOPICS = {
-    "adapt": _single(
+    "adapt": Topic(
         "Do linear adapters bring frozen encoders nearer to a strong model?",
-        "questions.adapters.question",
+        ("questions.adapters.question",),
+        grouped=False,
     ),
-    "align": _single(
-        "Do better language models align more with vision models?", "questions.alignment.question"
+    "align": Topic(
+        "Do better language models align more with vision models?",
+        ("questions.alignment.question",),
+        grouped=False,
     ),
-    "benefits": _single(
+    "benefits": Topic(
         "What follows from better models: transfer, less bias, fewer hallucinations?",
-        "questions.benefits",
+        ("questions.benefits",),
+        grouped=False,
     ),
-    "captions": _group("do longer captions align better?", "questions.captions"),
-    "closeness": _single(
-        "How close is each model to reality, or to another center?", "questions.overview.closeness"
+    "captions": Topic("do longer captions align better?", ("questions.captions",)),
+    "closeness": Topic(
+        "How close is each model to reality, or to another center?",
+        ("questions.closeness",),
+        grouped=False,
     ),
-    "color": _group(
+    "color": Topic(
         "is the geometry of color the same to eyes, in pixels and in words?",
-        "questions.color.question",
+        ("questions.color.question",),
     ),
-    "competence": _group(
+    "competence": Topic(
         "what are models competent in, and does alignment predict it?",
-        "questions.competence.question",
+        ("questions.competence.question",),
     ),
-    "controls": _group("does a simpler explanation of alignment suffice?", "questions.controls"),
-    "convergence": _group(
-        "do models converge as they get better, and why?", "questions.convergence.question"
+    "controls": Topic("does a simpler explanation of alignment suffice?", ("questions.controls",)),
+    "convergence": Topic(
+        "do models converge as they get better, and why?", ("questions.convergence.question",)
     ),
-    "dispersion": _group(
+    "dispersion": Topic(
         "on which stimuli do models agree?",
-        "questions.dispersion.question",
-        "questions.dispersion.effect",
+        ("questions.dispersion.question", "questions.dispersion.effect"),
     ),
-    "headline": _single("Do better models align more across modalities?", "questions.headline"),
-    "metrics": _group("does the answer depend on the metric?", "questions.metrics.question"),
-    "modalities": _single(
+    "headline": Topic(
+        "Do better models align more across modalities?", ("questions.headline",), grouped=False
+    ),
+    "metrics": Topic("does the answer depend on the metric?", ("questions.metrics.question",)),
+    "modalities": Topic(
         "Are models of different modalities aligned with each other, and with reality?",
-        "questions.modalities",
+        ("questions.modalities",),
+        grouped=False,
     ),
-    "models": _group(
+    "models": Topic(
         "which models are alike?",
-        "questions.models.pairs",
-        "questions.models.question",
-        "questions.models.balance",
+        ("questions.models.pairs", "questions.models.question", "questions.models.balance"),
     ),
-    "neurons": _group(
-        "which single units of models recur in others?", "questions.neurons.question"
+    "neurons": Topic(
+        "which single units of models recur in others?", ("questions.neurons.question",)
     ),
-    "prefix": _group(
-        "can a language model read an image through one linear map?", "questions.prefix.question"
+    "prefix": Topic(
+        "can a language model read an image through one linear map?", ("questions.prefix.question",)
     ),
-    "published": _single("How do published values compare with one's own?", "questions.published"),
-    "reliability": _single(
+    "published": Topic(
+        "How do published values compare with one's own?", ("questions.published",), grouped=False
+    ),
+    "reliability": Topic(
         "How reliable is what was measured several times, and how far can a model come?",
-        "questions.reliability",
+        ("questions.reliability",),
+        grouped=False,
     ),
-    "score": _single("How alike are the features in two files, layer by layer?", "questions.score"),
-    "specifications": _single(
-        "Does the headline depend on how alignment is measured?", "questions.headline"
+    "score": Topic(
+        "How alike are the features in two files, layer by layer?",
+        ("questions.score",),
+        grouped=False,
     ),
-    "stimuli": _group("which stimuli do models agree on?", "questions.stimuli.question"),
-    "stitch": _single(
+    "specifications": Topic(
+        "Does the headline depend on how alignment is measured?",
+        ("questions.headline",),
+        grouped=False,
+    ),
+    "stimuli": Topic("which stimuli do models agree on?", ("questions.stimuli.question",)),
+    "stitch": Topic(
         "What is lost if one network goes on from a layer of another?",
-        "questions.stitching.question",
+        ("questions.stitching.question",),
+        grouped=False,
     ),
-    "stitching": _group(
+    "stitching": Topic(
         "which layers of one network can replace layers of another?",
-        "questions.stitching.question",
+        ("questions.stitching.question",),
     ),
-    "swap": _single(
+    "swap": Topic(
         "Can one model's probe be used on another, without training?",
-        "questions.swapping.question",
+        ("questions.swapping.question",),
+        grouped=False,
     ),
-    "theory": _group(
+    "theory": Topic(
         "worlds in which the hypothesis can be proved, and broken",
-        "theory.contrastive.question",
-        "theory.deep_linear.question",
+        ("theory.contrastive.question", "theory.deep_linear.question"),
     ),
-    "translate": _single(
+    "translate": Topic(
         "Can two models be translated into each other with no pairs given?",
-        "questions.translation.question",
+        ("questions.translation.question",),
+        grouped=False,
     ),
 }
 

@@ -186,12 +186,12 @@ def spearman_interval(
     found = Correlation(fit.spearman, np.nan, np.nan, fit.p, fit.n)
     if kin is not None:
         without = [
-            _pearson(_ranks(x[None, kin != one]), _ranks(y[None, kin != one]))
+            correlate_rows(_ranks(x[None, kin != one]), _ranks(y[None, kin != one]))
             for one in np.unique(kin)
         ]
         return _left_out(found, np.concatenate(without))
     drawn = np.random.default_rng(seed).integers(fit.n, size=(draws, fit.n))
-    rhos = _pearson(_ranks(x[drawn]), _ranks(y[drawn]))
+    rhos = correlate_rows(_ranks(x[drawn]), _ranks(y[drawn]))
     if (undefined := float(np.isnan(rhos).mean())) > UNDEFINED:
         why = f"so many are equal that {100 * undefined:.0f}% of draws have no ρ"
         return replace(found, reason=why)
@@ -229,7 +229,7 @@ def partial_correlation(
         for rest, values in zip(left, (x, y), strict=True)
     ):
         return _unknown(n, "the control determines x or y, so nothing is left to correlate")
-    r = float(_pearson(left[0][None], left[1][None])[0])
+    r = float(correlate_rows(left[0][None], left[1][None])[0])
     if abs(r) >= 1 - 1e-12:
         why = "what is left lies on a line, so there is no interval"
         return Correlation(float(np.sign(r)), np.nan, np.nan, 0.0, n, why)
@@ -237,7 +237,7 @@ def partial_correlation(
         p = clustered_p(left[0], left[1], kin, control=z)
         kept = [kin != one for one in np.unique(kin)]
         without = [
-            _pearson(_residuals(x[one], z[one])[None], _residuals(y[one], z[one])[None])
+            correlate_rows(_residuals(x[one], z[one])[None], _residuals(y[one], z[one])[None])
             for one in kept
         ]
         return _left_out(Correlation(r, np.nan, np.nan, p, n), np.concatenate(without))
@@ -301,8 +301,10 @@ def _ranks(values: Float64[np.ndarray, "*draws n"]) -> Float64[np.ndarray, "*dra
     return ranks.reshape(values.shape)
 
 
-def _pearson(x: Rows, y: Rows) -> Float64[np.ndarray, " draws"]:
-    """Return the correlation of each row; NaN if one of both is constant."""
+def correlate_rows(x: Rows, y: Rows) -> Float64[np.ndarray, " draws"]:
+    """Return Pearson's correlation of each row of both, or of the one row of x with each of y; NaN
+    if one of both is constant.
+    """
     x, y = (values - values.mean(axis=1, keepdims=True) for values in (x, y))
     lengths = (x * x).sum(axis=1) * (y * y).sum(axis=1)
     correlations: np.ndarray = (x * y).sum(axis=1) / np.sqrt(np.where(lengths > 0, lengths, np.nan))
@@ -359,7 +361,7 @@ def unit_reliability(repeats: Float[np.ndarray, "r n d"]) -> Float64[np.ndarray,
     NaN for a unit that is constant in a half. Source: Yamins et al. 2014.
     """
     halves = [
-        _pearson(*(repeats[one].mean(axis=0).astype(np.float64).T for one in split))
+        correlate_rows(*(repeats[one].mean(axis=0).astype(np.float64).T for one in split))
         for split in draw_splits(len(repeats))
     ]
     return spearman_brown(np.mean(halves, axis=0), grow(len(repeats)))

@@ -88,6 +88,20 @@ def mean_interval(values: Values) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def t_test(values: Values) -> tuple[float, float, float, float]:
+    """Return the mean, its 95% interval and the p that it is 0, by Student's t; NaN if a value is
+    NaN, and neither interval nor p for fewer than two or for equal ones, whose spread is unknown.
+    """
+    from scipy.special import stdtr  # as above
+
+    mean, freedom = float(values.mean()), len(values) - 1
+    if not math.isfinite(mean) or len(np.unique(values)) < 2:
+        return mean, math.nan, math.nan, math.nan
+    error = float(values.std(ddof=1) / math.sqrt(len(values)))
+    low, high = map(float, student_interval(mean, error, freedom=freedom))
+    return mean, low, high, float(2 * stdtr(freedom, -abs(mean) / error))
+
+
 def ratio_interval(over: Values, under: Values) -> tuple[float, float, float]:
     """Return mean(over) / mean(under) of paired values, and its 95% interval (low, high): the
     ratios θ that a t-test of mean(over − θ under) = 0 does not refuse. NaN if mean(under) does not

@@ -39,6 +39,9 @@ def draw_orders(n: int, *, count: int, seed: int) -> Int64[np.ndarray, "count n"
 
 
 def draw_sample(n: int, most: int, *, seed: int) -> Int64[np.ndarray, " m"]:
+    """Draw `most` of n, all if there are fewer; with one seed the smaller sample lies within the
+    larger.
+    """
     return np.sort(draw_orders(n, count=1, seed=seed)[0, :most])
 
 

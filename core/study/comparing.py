@@ -17,7 +17,7 @@ from core.metrics.spec import AnyEngine
 from core.pairs.engine import Engine, ListEngine, PairRows
 from core.pairs.lists import HELD, scores_among
 from core.pairs.prepared import Prepared
-from core.progress import Progress, tell_each
+from core.progress import tell, tell_each
 from core.recipe import Recipe
 from core.spaces.preprocess import check_k, normalize_rows
 from core.study.layers import (
@@ -225,9 +225,7 @@ def check_pairing(study: Study, comparison: Comparison) -> None:
     choose_engine(study, comparison)
 
 
-def pair_models(
-    study: Study, names: Sequence[str], comparison: Comparison, report: Progress | None = None
-) -> pd.DataFrame:
+def pair_models(study: Study, names: Sequence[str], comparison: Comparison) -> pd.DataFrame:
     """Align every two of the models, with the mean of both directions of an asymmetric metric.
 
     Return a row for each pair in the order of `names`: model_x, model_y, layer_x, layer_y, score,
@@ -250,8 +248,8 @@ def pair_models(
     pairs, total = dict[Pair, PairScores](), len(names) * (len(names) - 1) // 2
     for x, y, found in scores_among(engine, names, prepare, symmetric=spec.symmetric):
         pairs[x, y] = PairScores.of(found, alone[x], alone[y])
-        if report and (len(pairs) % len(names) == 0 or len(pairs) == total):
-            report(len(pairs), total, "pairs of models compared")
+        if len(pairs) % len(names) == 0 or len(pairs) == total:
+            tell(len(pairs), total, "pairs of models compared")
     table = align_among(names, pairs, choice=choice, spec=spec)
     rows = zip(table["model_x"], table["model_y"], table["reason"], strict=True)
     return table.assign(reason=[refused.get(x) or refused.get(y) or why for x, y, why in rows])

@@ -11,7 +11,7 @@ import pandas as pd
 from core.encoders.measured import joined
 from core.errors import FeatureError, MetricError
 from core.metrics import find_metric
-from core.progress import Progress
+from core.progress import tell_each
 from core.recipe import Recipe
 from core.spaces.preprocess import clamp_outliers
 from core.statistics.correlations import draw_splits, grow, spearman_brown, unit_reliability
@@ -99,16 +99,12 @@ def replicated(trainings: pd.DataFrame) -> pd.DataFrame:
     return usual[usual.duplicated("recipe", keep=False)]
 
 
-def align_replicates(
-    study: Study, trainings: pd.DataFrame, comparison: Comparison, report: Progress | None = None
-) -> pd.DataFrame:
+def align_replicates(study: Study, trainings: pd.DataFrame, comparison: Comparison) -> pd.DataFrame:
     """Align every two seeds of each recipe; columns and errors as of `pair_models`."""
     recipes = replicated(trainings).groupby("recipe")["model"]
     tables = []
-    for done, (_, names) in enumerate(recipes, start=1):
+    for _, names in tell_each(list(recipes), "recipes compared with themselves"):
         tables.append(pair_models(study, sorted(names), comparison))
-        if report:
-            report(done, len(recipes), "recipes compared with themselves")
     return pd.concat(tables) if tables else pair_models(study, [], comparison)
 
 

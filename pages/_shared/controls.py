@@ -17,7 +17,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core.errors import InputError, MetricError, StimuliError
 from core.metrics import METRICS
 from core.options import Option, build, options_of, values_of
-from core.questions.alignment.pairs import best_layers
+from core.questions.alignment.question import best_layers
 from core.questions.question import Question
 from core.spaces.choices import EXACT, Clamp, Clamping
 from core.study.layers import read_choice
@@ -194,8 +194,8 @@ def option_named(kind: type, name: str) -> Option:
 
 
 def tip_of(one: Option) -> str:
-    """Return the tooltip of a control: the option's tip, else its help."""
-    return one.tip or f"{one.help[:1].upper()}{one.help[1:].replace('%%', '%')}."
+    """Return the tooltip of a control."""
+    return f"{one.help[:1].upper()}{one.help[1:].replace('%%', '%')}."
 
 
 def pick_usual(models: pd.DataFrame) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from jaxtyping import Int32
 from core.errors import InputError, MetricError, NotEmbeddedError
 from core.figures.palette import Look, assign
 from core.questions import captions as retold
-from core.questions.alignment import pairs
+from core.questions.alignment import question as alignment
 from core.questions.models.pairs import ModelPairs
 from core.questions.models.pairs import closest_two as closest_of
 from core.study.models import groups_by_age
@@ -96,10 +96,10 @@ def embedded_levels(at: Place) -> pd.DataFrame:
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def best_models(at: Place, names: tuple[str, ...], *, k: int) -> tuple[str, str]:
-    """Return the best aligned two; see `core.questions.alignment.pairs.best_models`."""
+    """Return the best aligned two; see `core.questions.alignment.question.best_models`."""
     every = queries.models(at)
     models = every[every["model"].isin(names)]
-    return pairs.best_models(at.scope, queries.study(at), models, k=k)
+    return alignment.best_models(at.scope, queries.study(at), models, k=k)
 
 
 def closest_two(at: Place) -> tuple[str, str] | None:

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.progress import Progress
+from core.progress import Progress, heard_by
 from core.questions import asking
 from core.questions.asking import Answered
 from core.questions.question import StudyQuestion
@@ -106,8 +106,8 @@ def answer(at: Place, question: StudyQuestion) -> Answered:
         return found
     with _alone(at, question):
         if not (found := _find(at, question)):
-            with bar() as report:
-                found = asking.answer(question, study(at), report)
+            with bar() as report, heard_by(report):
+                found = asking.answer(question, study(at))
             held[question] = found
         return found
 

@@ -18,8 +18,8 @@ from core.jobs import queue
 from core.jobs.queue import Job
 from core.progress import ProgressNote
 from core.questions.asking import Answered
+from core.questions.finding import listed
 from core.questions.question import StudyQuestion
-from core.questions.sentences import listed
 from core.questions.words import to_words
 from core.settings import is_read_only, store_path
 from pages._shared import address, frame, queries

@@ -14,8 +14,7 @@ from core.figures.numbers import count_text
 from core.figures.theme import INK
 from core.questions.competence.question import TasksSolved
 from core.questions.models.pairs import ModelPairs
-from core.questions.models.question import skill_texts
-from core.questions.models.standings import groups_of, nearest_to, standings
+from core.questions.models.question import groups_of, nearest_to, skill_texts, standings
 from core.study.parts import Comparison
 from pages._shared import address, facts, frame, queries
 from pages._shared.address import fragment, named_by

@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 from core.cli import make_parser
 from core.errors import PlatoscopeError
 from core.options import Range, option, options_of
-from core.questions.asking import completed
 from core.questions.question import Question, StudyQuestion
 from core.questions.words import read_question
 from core.store import Store
@@ -150,7 +149,7 @@ def outcome(place: Place, words: list[str], store: Path) -> str:
 def complete(question: Question, store: Path) -> None:
     """Check a question as it is before anything is computed."""
     study = open_study(question.scope, store) if isinstance(question, StudyQuestion) else None
-    completed(question, study)
+    question.complete(study)
 
 
 @lru_cache(maxsize=8)

@@ -90,7 +90,7 @@ def test_a_text_is_never_taken_for_anything_else(text):
 def test_only_plain_decimals_are_numbers(value):
     with pytest.raises(
         InputError,
-        match=r"nothing of s\.csv was taken: line 3: value is not a plain number such as 81\.2",
+        match=r"nothing of s\.csv was taken: row 2: value is not a plain number such as 81\.2",
     ):
         read(f'{HEADER}a,x,1,points\nb,x,"{value}",points\n')
 
@@ -108,7 +108,7 @@ def test_only_plain_decimals_are_numbers(value):
 def test_values_outside_a_known_unit_are_refused(value, unit, range_):
     with pytest.raises(
         InputError,
-        match=rf"line 2: value is outside {range_}, the range of '{unit}'",
+        match=rf"row 1: value is outside {range_}, the range of '{unit}'",
     ):
         read(f"{HEADER}a,x,{value},{unit}\n")
 
@@ -116,17 +116,17 @@ def test_values_outside_a_known_unit_are_refused(value, unit, range_):
 @pytest.mark.parametrize(
     ("row", "mistake"),
     [
-        (",x,1,points,,,,", "line 2: model is empty"),
-        ("a,x,,points,,,,", "line 2: value is empty"),
-        ("a,x,0.5,top-1,0.6,0.7,,", "line 2: value is outside its interval"),
-        ("a,x,0.5,top-1,,0.4,,", "line 2: value is outside its interval"),
-        ("a,x,0.5,top-1,,,25,", "line 2: chance is outside 0 … 1"),
-        ("a,x,0.5,top-1,,,,1.5", "line 2: n is not a number of samples, 1 or more"),
-        ("a,x,0.5,top-1,,,,0", "line 2: n is not a number of samples"),
-        ("a,x,1e999,points,,,,", "line 2: value is not a plain number"),
-        ("a,x,0.5,top-1,low,,,", "line 2: low is not a plain number"),
-        ('"a\x07",x,0.5,top-1,,,,', "line 2: model has characters that cannot be shown"),
-        ("a,x,1,p,,,,\na,x,2,p,,,,", "line 3: this model has a value of this task already"),
+        (",x,1,points,,,,", "row 1: model is empty"),
+        ("a,x,,points,,,,", "row 1: value is empty"),
+        ("a,x,0.5,top-1,0.6,0.7,,", "row 1: value is outside its interval"),
+        ("a,x,0.5,top-1,,0.4,,", "row 1: value is outside its interval"),
+        ("a,x,0.5,top-1,,,25,", "row 1: chance is outside 0 … 1"),
+        ("a,x,0.5,top-1,,,,1.5", "row 1: n is not a number of samples, 1 or more"),
+        ("a,x,0.5,top-1,,,,0", "row 1: n is not a number of samples"),
+        ("a,x,1e999,points,,,,", "row 1: value is not a plain number"),
+        ("a,x,0.5,top-1,low,,,", "row 1: low is not a plain number"),
+        ('"a\x07",x,0.5,top-1,,,,', "row 1: model has characters that cannot be shown"),
+        ("a,x,1,p,,,,\na,x,2,p,,,,", "row 2: this model has a value of this task already"),
     ],
 )
 def test_a_wrong_cell_is_named(row, mistake):
@@ -139,12 +139,12 @@ def test_a_wrong_cell_is_named(row, mistake):
     [
         ("", "has no column 'model' .* and needs model, task, value, unit"),
         (HEADER, "has no rows below its header; give one per model and task"),
-        ("model;task;value;unit\na;x;1,5;points\n", "has 'model;task;.* separated by commas"),
+        ("model;task;value;unit\na;x;1,5;points\n", "row 1: value is not a plain number"),
         ("model,task,value,unit,sauce\na,x,1,points,\n", "'sauce'; did you mean so"),
         ("model,task,value,unit,Unit\na,x,1,points,\n", "has two columns of one name"),
-        (HEADER + "a,x,1,points,more\n", "line 2 of .* has 5 fields, and the header has 4"),
+        (HEADER + "a,x,1,points,more\n", "row 1 of .* has 5 fields, and the header has 4"),
         (HEADER + 'a,"x,1,points\n', "is not a CSV table: unexpected end of data"),
-        (HEADER + f"a,{'x' * 200_000},1,points\n", "field larger than field limit"),
+        (HEADER + f"a,{'x' * 2_000_000},1,points\n", "field larger than field limit"),
         (f"{HEADER}a,café,1,points\n".encode("latin-1"), "byte 27, in line 2, is 0xe9"),
         (f"{HEADER}a,x,1,points\n".encode("utf-16-le"), "has a NUL character at byte 1"),
     ],

@@ -14,7 +14,7 @@ from PIL import Image
 from core.cave.demo import DATASET, answer_demo, build_demo, first_questions, install, measure_demo
 from core.cave.world import CaveDataset
 from core.errors import NotEmbeddedError
-from core.questions.asking import ask, completed, recall
+from core.questions.asking import ask, recall
 from core.recipe import Recipe
 from core.settings import DEMO_ANSWERS
 from core.store import Store, write_result
@@ -35,7 +35,7 @@ def test_every_first_answer_is_there_before_anything_is_embedded(store: Path) ->
     study = Study(Store(store), DATASET)
     assert not list((store / "embeddings").rglob("*.duckdb"))
     for question in first_questions(DATASET):
-        if completed(question, study).is_kept():
+        if question.complete(study).is_kept():
             assert recall(question, study) is not None, question
         else:
             assert len(ask(question, study)), question

@@ -4,8 +4,7 @@ import pandas as pd
 import pytest
 
 from core.encoders.encoder import ModelCard
-from core.questions.alignment.axes import AXES
-from core.questions.alignment.points import fits, trend_points
+from core.questions.alignment.axes import AXES, fits, trend_points
 from core.study.models import describe
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from core.cli import make_parser
 from core.encoders.encoder import Encoding, ModelCard
-from core.questions.color.perception import LAB, color_words, to_lab
 from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels
+from core.questions.color.sources import LAB, color_words, to_lab
 from core.questions.words import read_question
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build

@@ -17,10 +17,9 @@ from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
 from core.networks import heads
 from core.questions.asking import ask
-from core.questions.stitching import roster
-from core.questions.stitching.bench import Fitting
+from core.questions.stitching import bench
+from core.questions.stitching.bench import Fitting, across_kinds
 from core.questions.stitching.question import Stitch
-from core.questions.stitching.roster import across_kinds
 from core.settings import CAVE_WEIGHTS
 from core.store import Store
 from core.study.study import Study
@@ -83,7 +82,7 @@ def test_what_is_not_kept_is_offered(opened, store, monkeypatch):
 
 
 def test_a_click_chooses_both_models(opened, store, monkeypatch):
-    monkeypatch.setattr(roster, "across_kinds", lambda models, _: across_kinds(models, "xs"))
+    monkeypatch.setattr(bench, "across_kinds", lambda models, _: across_kinds(models, "xs"))
     app = opened(store, PAGE, **CHOSEN, x=NAMES[0], layer_x="1")
     app.button(key="preset-CLIP → supervised").click().run()
     assert not app.exception

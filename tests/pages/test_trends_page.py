@@ -17,7 +17,7 @@ from tests.pages.world import LANGUAGE, NASTY, VISION, PaintedDataset, add_featu
 MISTAKES = (
     (
         "model,task,value,unit\ngpt-2-s,HellaSwag,thirty,%\n",
-        "line 2: value is not a plain number",
+        "row 1: value is not a plain number",
     ),
     (f"model,task,value\n{NASTY},a,1\n", "has no column 'unit'"),
 )

@@ -18,10 +18,10 @@ def answer_by(
     *,
     kept: bool = True,
 ) -> None:
-    """Let a question be answered by `make`, of question, study and report."""
+    """Let a question be answered by `make`, of question and study."""
 
-    def answer(self: Question, study: Any, report: Any) -> Answer:
-        return Answer(make(self, study, report))
+    def answer(self: Question, study: Any) -> Answer:
+        return Answer(make(self, study))
 
     monkeypatch.setattr(kind, "answer", answer)
     monkeypatch.setattr(kind, "is_kept", lambda _: kept)

@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist, pdist, squareform
 
 from core.errors import InputError, UnknownNameError
 from core.metrics import METRICS
-from core.questions.models.geometry import distances
+from core.questions.models.pairs import distances
 from core.statistics.layouts import classical, lay_out, stress, trustworthiness
 
 PLANE = np.random.default_rng(0).normal(size=(20, 2))

@@ -51,7 +51,7 @@ def test_every_preset_has_tables_findings_and_figures(preset) -> None:
         assert len(table)
         figure = DeepLinear(preset, rows, networks=SMALL).plot(table).draw("light")
         assert any(len(trace["x"]) for trace in figure.data if trace["x"] is not None)
-    answer = asked.complete(None).answer(None, None)
+    answer = asked.complete(None).answer(None)
     pd.testing.assert_frame_equal(answer.table, tables["looks"])
 
 

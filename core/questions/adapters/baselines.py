@@ -14,8 +14,7 @@ import numpy as np
 from jaxtyping import Float, Float64, Int64
 
 from core.metrics.predictivity import STRENGTHS
-from core.questions.adapters.maps import Parts, canonical_maps
-from core.questions.adapters.retrieval import rank_own
+from core.questions.adapters.maps import Parts, canonical_maps, rank_own
 from core.spaces.preprocess import check_pair, normalize_rows
 
 Space = Float[np.ndarray, "_ _"]

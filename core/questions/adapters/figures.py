@@ -20,6 +20,7 @@ from core.figures.grammar import (
 )
 from core.questions.adapters.baselines import METHODS
 from core.questions.adapters.kernels import AFTER, BEFORE, REFERENCE
+from core.questions.adapters.maps import DEPTHS
 from core.questions.adapters.measures import (
     ADAPTERS,
     ALIGNMENT,
@@ -35,7 +36,6 @@ from core.questions.adapters.measures import (
 )
 from core.questions.adapters.measures import BEFORE as WITHOUT
 from core.questions.adapters.measures import REFERENCE as TRUTH
-from core.questions.adapters.retrieval import DEPTHS
 
 AVERAGE_BEFORE = "average before"
 SEEN = (2, 98)  # percentiles of the products between which a kernel's colors lie

@@ -20,9 +20,18 @@ from core.errors import InputError
 from core.metrics import METRICS
 from core.progress import tell_each
 from core.questions.adapters.baselines import METHODS
-from core.questions.adapters.maps import Adapters, Parts, Products, compared, joined
-from core.questions.adapters.retrieval import DEPTHS, median_rank, rank_own, recall
-from core.statistics.intervals import LEVEL, draw_halves
+from core.questions.adapters.maps import (
+    DEPTHS,
+    Adapters,
+    Parts,
+    Products,
+    compared,
+    joined,
+    median_rank,
+    rank_own,
+    recall,
+)
+from core.statistics.intervals import TAILS, draw_halves
 from core.study.parts import Measure
 
 FEWEST_DRAWS = 40  # of which one lies beyond each end of a 95% interval, on average
@@ -167,9 +176,7 @@ def gain_rows(before: Scores, after: Sequence[Scores], measure: Measure, *, seed
     ):
         gains = toward * (reached - base)
         means = toward * (halves - base_halves) + weights @ gains
-        ends = gains.mean(axis=0) + np.quantile(
-            means - means.mean(axis=0), ((1 - LEVEL) / 2, (1 + LEVEL) / 2), axis=0
-        )
+        ends = gains.mean(axis=0) + np.quantile(means - means.mean(axis=0), TAILS, axis=0)
         for what, each, low, high in zip(whats, gains.T, *ends, strict=True):
             rows += [
                 row(kind, ADAPTERS, what, float(gain), seed=number)

@@ -15,7 +15,7 @@ from jaxtyping import Float32, Float64, Int64
 from core.competence.probes import Split, right_answers
 from core.errors import NotApplicableError
 from core.figures.grammar import Axis, Dots, Facet, Fixed, Palette, Plot
-from core.progress import Progress
+from core.progress import tell_each
 from core.questions.adapters.lesson import Lesson, passes
 from core.questions.adapters.maps import Parts, split
 from core.questions.finding import Finding
@@ -45,7 +45,6 @@ def probe(
     study: Study,
     lesson: Lesson,
     reference: Space,
-    report: Progress | None,
 ) -> pd.DataFrame:
     """Probe each encoder before and after its adapter, and the reference as it is.
 
@@ -55,7 +54,7 @@ def probe(
     world, seen = study_events(study)
     factors = {(FACTOR, name): each for name, each in factor_labels(world, seen).items()}
     rows = list[dict[str, Any]]()
-    for seed in range(question.seeds):
+    for seed in tell_each(range(question.seeds), "trainings probed"):
         parts = split(study.size, pairs=len(lesson.parts.train), seed=question.seed, draw=seed)
         lesson = lesson._replace(parts=parts)
         *_, last = passes(lesson, question.settings, seed=seed, device=study.device)
@@ -72,8 +71,6 @@ def probe(
                     named = {"space": name, "kind": kind, "label": label, "probe": probe}
                     right = {when: measure(view, classes, parts) for when, view in views.items()}
                     rows.append({**named, **right, "chance": _chance(probe, classes, parts)})
-        if report:
-            report(seed + 1, question.seeds, "trainings probed")
     return _summarize(pd.DataFrame(rows), question.seeds)
 
 

@@ -20,7 +20,7 @@ from safetensors.numpy import save
 from core.errors import InputError
 from core.figures.grammar import Plot
 from core.options import MOST_STIMULI, draws_option, option, part, seed_option
-from core.progress import Progress, note_rows
+from core.progress import note_rows, tell, tell_each
 from core.questions.adapters import figures, measures
 from core.questions.adapters.findings import adaptation_findings, curve_findings, kernel_findings
 from core.questions.adapters.kernels import kernel_table
@@ -201,13 +201,13 @@ class Adaptation(StudyQuestion):
     def is_kept(self) -> bool:
         return len(self.x) == 1 and self.of != "before"
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         titles = self._titles(study)
         if self.of != "gain":
             lesson = prepare(study, self.spaces, pairs=self.pairs[0], seed=self.seed)
             reference = read_reference(study, self.ref[0], seed=self.seed)
             if self.of == "probes":
-                table = probe(self, study, lesson, reference, report)
+                table = probe(self, study, lesson, reference)
                 table.insert(1, "title", table["space"].map(titles))
                 return Answer(table, probe_findings(table))
             settings, trains = self.settings, self.of == "kernels"
@@ -223,9 +223,9 @@ class Adaptation(StudyQuestion):
                 for x, y in zip(self.x, self.y, strict=True)
                 for size in self.pairs
             ]
-            table = pd.concat([ask(one, study, report) for one in parts], ignore_index=True)
+            table = pd.concat([ask(one, study) for one in parts], ignore_index=True)
         else:
-            table = measures.summarize(measure_trainings(self, study, report))
+            table = measures.summarize(measure_trainings(self, study))
             called = {**titles, measures.MEAN: "mean of all", measures.AVERAGE: "average"}
             whats = [what.split(" → ") for what in table["what"]]
             names = [" → ".join(called.get(name, name) for name in what) for what in whats]
@@ -294,9 +294,7 @@ def _with_layers(question: Adaptation, study: Study) -> Adaptation:
     )
 
 
-def measure_trainings(
-    question: Adaptation, study: Study, report: Progress | None = None
-) -> pd.DataFrame:
+def measure_trainings(question: Adaptation, study: Study) -> pd.DataFrame:
     """Return a row per measure and seed. question: complete, of one x and one y.
 
     All that can be measured before training comes first, so a metric that does not fit is refused
@@ -316,15 +314,14 @@ def measure_trainings(
         for name, reference in references.items()
     }
     rows[""], after = [], []
-    for draw in range(question.seeds):
+    for draw in tell_each(range(question.seeds), "adapters trained"):
         lesson = Lesson(spaces, split(study.size, pairs=pairs, seed=seed, draw=draw))
         course = list[dict[str, float]]()
         for last in passes(lesson, question.settings, seed=draw, device=study.device):
             losses = {"training pairs": last.loss, "validation pairs": last.validation}
             course.append({"epoch": last.number, **losses})
             note_rows(course)
-            if report:
-                report(last.number, question.settings.epochs, f"epochs of training {draw + 1}")
+            tell(last.number, question.settings.epochs, f"epochs of training {draw + 1}")
         told = {
             "start_loss": course[0]["training pairs"],
             "validation_loss": last.best_validation,
@@ -338,13 +335,9 @@ def measure_trainings(
         ]
         after.append(measures.views_after(last.best, spaces, parts))
         rows[""] += measures.retrieval_rows(spaces, after[-1], lesson.parts, seed=draw)
-        if report:
-            report(draw + 1, question.seeds, "adapters trained")
-    for done, (name, truth) in enumerate(truths.items(), start=1):
+    for name, truth in tell_each(truths.items(), "references compared"):
         reached = [score(views, truth) for views in after]
         rows[name] += measures.gain_rows(before[name], reached, measure, seed=seed)
-        if report:
-            report(done, len(truths), "references compared")
     named = {measures.ENCODERS: " + ".join(question.spaces), measures.PAIRS: pairs}
     every = [
         {**named, measures.REFERENCE: reference, **row}

@@ -15,8 +15,8 @@ from core.errors import MetricError, UnknownNameError
 from core.metrics import METRICS, find_metric
 from core.metrics.spec import MetricSpec
 from core.pairs.lists import shuffled_scores
-from core.progress import Progress, tell_each
-from core.questions.alignment.points import NOISE
+from core.progress import tell, tell_each
+from core.questions.alignment.axes import NOISE
 from core.questions.asking import ask
 from core.questions.convergence.question import Replicates
 from core.spaces.preprocess import normalize_rows
@@ -44,23 +44,19 @@ PAIR = ["model_x", "model_y"]
 AT_ONCE = 10  # permutations, about, between two reports
 
 
-def add_nulls(
-    table: pd.DataFrame, question: Alignment, study: Study, report: Progress | None
-) -> pd.DataFrame:
+def add_nulls(table: pd.DataFrame, question: Alignment, study: Study) -> pd.DataFrame:
     """Add null_mean, null_sd, threshold, p, calibrated and p_adjusted to a table of alignments. All
     layers and models share the permutations of y's stimuli.
     """
     if table.empty:
         return table
-    calibrated = _calibrated(question, study, report).drop(columns="score")
+    calibrated = _calibrated(question, study).drop(columns="score")
     table = table.merge(calibrated.rename(columns={"reason": "why"}), on=PAIR, how="left")
     reason = table["reason"].where(table["reason"] != "", table.pop("why").fillna(""))
     return table.assign(reason=reason, p_adjusted=adjust(table["p"].to_numpy()))
 
 
-def add_intervals(
-    table: pd.DataFrame, question: Alignment, study: Study, report: Progress | None
-) -> pd.DataFrame:
+def add_intervals(table: pd.DataFrame, question: Alignment, study: Study) -> pd.DataFrame:
     """Add low and high, the 95% interval of the score of the chosen layers, to a table of
     alignments: that of common neighbors if the metric is a share of them, else of random halves.
     """
@@ -89,11 +85,9 @@ def add_intervals(
         return low, high, none if math.isnan(low) else ""
 
     rows = []
-    for row in table.to_dict("records"):
+    for row in tell_each(table.to_dict("records"), "intervals"):
         low, high, why = measure(row)
         rows.append((low, high, "; ".join(filter(None, (row["reason"], why)))))
-        if report:
-            report(len(rows), len(table), "intervals")
     named = pd.DataFrame(rows, columns=["low", "high", "reason"], index=table.index)
     return table.assign(**named)
 
@@ -109,7 +103,7 @@ def check_resampling(question: Alignment) -> None:
         check_draws(calibration.bootstrap)
 
 
-def _calibrated(question: Alignment, study: Study, report: Progress | None) -> pd.DataFrame:
+def _calibrated(question: Alignment, study: Study) -> pd.DataFrame:
     """Calibrate every pair of models that can be compared; the others have no row."""
     comparison, calibration = question.comparison, question.calibration
     choice, models = comparison.read_layers(), (*question.x, *question.y)
@@ -137,8 +131,7 @@ def _calibrated(question: Alignment, study: Study, report: Progress | None) -> p
         for part in np.array_split(orders, max(1, len(orders) // AT_ONCE)):
             batches.append(shuffled(part))
             done += len(part)
-            if report:
-                report(done, calibration.null, "permutations")
+            tell(done, calibration.null, "permutations")
         return np.concatenate(batches)
 
     observed = score_all(shuffled, np.arange(study.size)[None])

@@ -13,8 +13,7 @@ from core.figures.grammar import Dots, Facet, Fixed, Heat, Level, Line, Plot, Ri
 from core.figures.grammar import Text as Words
 from core.figures.theme import heading
 from core.metrics.spec import MetricSpec
-from core.questions.alignment.axes import Axis
-from core.questions.alignment.points import NOISE, fit_line, mean_points
+from core.questions.alignment.axes import NOISE, Axis, fit_line, mean_points
 from core.study.layers import LayerChoice, layer_matrix, pick
 
 BAND = "linear fit, 95% CI"
@@ -48,7 +47,7 @@ def trend(
     the axis, with a linear fit over recipes; in panels, one for each group of the models compared
     with, a line for each of these.
 
-    points: of `core.questions.alignment.points.trend_points`. label: of the score.
+    points: of `core.questions.alignment.axes.trend_points`. label: of the score.
     """
     if panels:
         points = points.sort_values("panel", key=lambda panel: panel == REALITY, kind="stable")

@@ -4,7 +4,7 @@ its interval and its fit along an axis.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -15,16 +15,22 @@ from core.encoders.encoder import REALITY
 from core.errors import MetricError
 from core.figures.grammar import Plot
 from core.modalities import Item, find_modality, known_first
-from core.options import option, part
-from core.progress import Progress
+from core.options import models_option, option, part
 from core.questions.alignment.axes import (
+    ABOUT,
     FIRST_KNOWN,
+    NOISE,
     Axis,
     Side,
     axis_of,
     axis_values,
+    calibrated_points,
     check_axis,
+    compared_models,
     find_axis,
+    fits,
+    recipe_means,
+    trend_points,
     usual_axis,
 )
 from core.questions.alignment.calibration import (
@@ -35,25 +41,16 @@ from core.questions.alignment.calibration import (
     check_resampling,
 )
 from core.questions.alignment.figures import layer_map, trend
-from core.questions.alignment.points import (
-    ABOUT,
-    NOISE,
-    calibrated_points,
-    compared_models,
-    fits,
-    recipe_means,
-    trend_points,
-)
 from core.questions.asking import ask
-from core.questions.finding import ALPHA, NAN, Finding
+from core.questions.finding import ALPHA, NAN, Finding, listed
 from core.questions.question import Answer, StudyQuestion
-from core.questions.sentences import listed
 from core.statistics.correlations import spearman_interval
 from core.study.comparing import align_models, choose_engine
 from core.study.layers import ALL
-from core.study.models import open_because, trained
+from core.study.models import open_because, reads, trained, without_variants
 from core.study.noise import bound_of
-from core.study.parts import Calibration, Comparison
+from core.study.parts import Calibration, Comparison, LayerPair, Scope
+from core.study.spaces import largest_models
 from core.study.study import Study, finished_models, known_worlds
 
 READ: tuple[Item, Item] = ("caption", "image")
@@ -119,14 +116,13 @@ class Alignment(StudyQuestion):
         *("layer_name_x", "layer_name_y"),
     )
 
-    x: tuple[str, ...] = option(
-        (), label="Models", metavar="M", help="models (all finished ones of --axis-models)"
+    x: tuple[str, ...] = models_option(
+        "models (all finished ones of --axis-models)", name="x", label="Models"
     )
-    y: tuple[str, ...] = option(
-        (),
+    y: tuple[str, ...] = models_option(
+        "models to compare them with (all finished ones of the other modality, and reality)",
+        name="y",
         label="Compared with",
-        metavar="M",
-        help="models to compare them with (all finished ones of the other modality, and reality)",
     )
     axis_models: Side = option(
         "language",
@@ -182,15 +178,15 @@ class Alignment(StudyQuestion):
         check_axis(question, study)
         return question
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         """Align every model of x with every other model of y.
 
         The alignment without an axis is an answer of its own, which all axes share.
         """
         if not self.axis:
-            table = self._aligned(study, report)
+            table = self._aligned(study)
             return Answer(table, self._values(table, study))
-        table = ask(replace(self, axis="", panels=False), study, report)
+        table = ask(replace(self, axis="", panels=False), study)
         models = study.models()
         if self.comparison.layers == ALL or table.empty:
             titles = models.set_index("model")["title"]
@@ -214,15 +210,15 @@ class Alignment(StudyQuestion):
             points, [*said, *values] if placed["axis"].notna().any() else [*values, *said]
         )
 
-    def _aligned(self, study: Study, report: Progress | None) -> pd.DataFrame:
+    def _aligned(self, study: Study) -> pd.DataFrame:
         table = align_models(study, self.x, self.y, self.comparison)
         others = table["model_x"] != table["model_y"]
         table = table[others].reset_index(drop=True) if others.any() else table
         table = add_noise(add_shares(table, self, study), self, study)
         if self.calibration.null:
-            table = add_nulls(table, self, study, report)
+            table = add_nulls(table, self, study)
         if self.calibration.bootstrap:
-            table = add_intervals(table, self, study, report)
+            table = add_intervals(table, self, study)
         table = table.assign(reason=table.pop("reason"))  # the last column
         if self.comparison.layers == ALL:
             layers = study.models().set_index("model")["layers"]
@@ -330,3 +326,57 @@ def trend_findings(
             note=" ".join(filter(None, notes)),
         )
     ]
+
+
+def complete_pair(pair: LayerPair, scope: Scope, study: Study, *, k: int) -> LayerPair:
+    """Name the models and layers that are left out: the most aligned ones by mutual k-NN."""
+    if not (pair.x and pair.y):
+        models = study.models()
+        counted = without_variants(models[~models["copy"]])
+        first, second = best_models(scope, study, counted, k=k)
+        pair = replace(pair, x=pair.x or first, y=pair.y or second)
+    for name, layer in ((pair.x, pair.layer_x), (pair.y, pair.layer_y)):
+        count = len(study.entry(name).dims)
+        if layer is not None and layer >= count:
+            raise MetricError(f"expected a layer of {name} from 0 to {count - 1}; got {layer}")
+    if pair.layer_x is None or pair.layer_y is None:
+        best_x, best_y = best_layers(scope, study, pair.x, pair.y, k=k)
+        x = best_x if pair.layer_x is None else pair.layer_x
+        y = best_y if pair.layer_y is None else pair.layer_y
+        pair = replace(pair, layer_x=x, layer_y=y)
+    return pair
+
+
+def best_models(scope: Scope, study: Study, models: pd.DataFrame, *, k: int) -> tuple[str, str]:
+    """Return the best-aligned language and vision model, the two largest if one of both is missing.
+
+    models: of `core.study.models.describe`.
+    """
+    if len(models) < 2:
+        raise MetricError(f"expected two models to compare; got {len(models)}: embed another one")
+    language, vision = (
+        models.loc[reads(models, item), "model"].tolist() for item in ("caption", "image")
+    )
+    if not (language and vision):
+        there = models["model"].tolist()
+        large = [name for name in largest_models(study) if name in there]
+        first, second = list(dict.fromkeys([*large, *there]))[:2]
+        return first, second
+    scores = _aligned(scope, study, language, vision, k=k).dropna(subset="score")
+    if scores.empty:
+        return language[0], vision[0]
+    best = scores.sort_values("score").iloc[-1]
+    return best["model_x"], best["model_y"]
+
+
+def best_layers(scope: Scope, study: Study, x: str, y: str, *, k: int) -> tuple[int, int]:
+    """Return the layers of two models that agree most by mutual k-NN."""
+    row = _aligned(scope, study, [x], [y], k=k).iloc[0]
+    return int(row["layer_x"]), int(row["layer_y"])
+
+
+def _aligned(
+    scope: Scope, study: Study, x: Sequence[str], y: Sequence[str], *, k: int
+) -> pd.DataFrame:
+    usual = Comparison.of("mutual_knn", {"k": k})
+    return ask(Alignment(scope, tuple(x), tuple(y), axis="", comparison=usual), study)

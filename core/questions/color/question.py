@@ -19,22 +19,24 @@ from core.competence.records import can_measure
 from core.errors import InputError, NotApplicableError, PlatoscopeError
 from core.modalities import LANGUAGE
 from core.options import draws_option, option, part, seed_option
-from core.progress import Progress
+from core.progress import tell_each
 from core.questions.asking import ask
-from core.questions.color.agreement import permuted, rank_agreement
-from core.questions.color.layout import STARTS, lay_out, superpose
-from core.questions.color.perception import LAB, TABLE, color_words, to_hex
+from core.questions.color.layout import STARTS, lay_out, permuted, rank_agreement, superpose
 from core.questions.color.sources import (
     CAPTIONS,
+    LAB,
     PERCEPTION,
     PIXELS,
     SHIPPED,
+    TABLE,
     Dissimilarities,
     Reading,
     choose_model,
+    color_words,
     common,
     gather,
     title_of,
+    to_hex,
     usual_sources,
 )
 from core.questions.finding import ALPHA, NAN, Finding
@@ -160,15 +162,15 @@ class ColorLayout(SourceQuestion):
         "stress": "Kruskal's stress of the layout",
     }
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         if len(self.source) == 1:
-            table = self._lay_out(study, self.source[0], report)
+            table = self._lay_out(study, self.source[0])
             return Answer(table, layout_findings(table))
         tables, left_out = list[pd.DataFrame](), list[Finding]()
         titles = self.titles(study)
         for name in self.source:
             try:
-                table = ask(self.of(name), study, report)
+                table = ask(self.of(name), study)
             except PlatoscopeError as error:
                 if len(left_out) == len(self.source) - 1:
                     raise
@@ -178,16 +180,14 @@ class ColorLayout(SourceQuestion):
         table = pd.concat(tables, ignore_index=True)
         return Answer(table, [*layout_findings(table), *left_out])
 
-    def _lay_out(self, study: Study, name: str, report: Progress | None) -> pd.DataFrame:
+    def _lay_out(self, study: Study, name: str) -> pd.DataFrame:
         """Return a row per color: where it lies by the source, how far that is from perception, and
         how the whole agrees.
         """
         study.store.note_files(TABLE)
         precision = self.precision
         (colors,) = common([gather(study, name, self.reading)], precision.words)
-        layout, stress = lay_out(
-            colors.matrix, starts=precision.starts, seed=precision.seed, report=report
-        )
+        layout, stress = lay_out(colors.matrix, starts=precision.starts, seed=precision.seed)
         points = superpose(layout, colors.lab)
         shuffled = {"permutations": precision.permutations, "seed": precision.seed}
         truth = distance.squareform(distance.pdist(colors.lab))
@@ -247,7 +247,7 @@ class ColorAgreement(SourceQuestion):
             )
         return complete
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         study.store.note_files(TABLE)
         found, left_out = dict[str, Dissimilarities](), list[Finding]()
         for name in self.source:
@@ -260,7 +260,7 @@ class ColorAgreement(SourceQuestion):
         precision, titles = self.precision, self.titles(study)
         colors = dict(zip(found, common([*found.values()], precision.words), strict=True))
         pairs, rows = list(combinations(colors, 2)), []
-        for done, (x, y) in enumerate(pairs, start=1):
+        for x, y in tell_each(pairs, "pairs of sources"):
             agreed = rank_agreement(
                 colors[x].matrix,
                 colors[y].matrix,
@@ -270,8 +270,6 @@ class ColorAgreement(SourceQuestion):
             )
             count = len(colors[x].colors)
             rows.append({"x": titles[x], "y": titles[y], **agreed, "colors": count})
-            if report:
-                report(done, len(pairs), "pairs of sources")
         table = pd.DataFrame(rows)
         table = table.assign(p_adjusted=adjust(table["p"].to_numpy()))[list(self.columns)]
         return Answer(table, [*agreement_findings(table), *left_out])
@@ -314,12 +312,12 @@ class ColorModels(StudyQuestion):
         )  # a wrong word is refused once, not as every model's reason
         return self
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         competence = study.coded().set_index("model")["value"]
         every = without_variants(study.models())
         names, rows = every.loc[reads(every, "caption"), "model"].tolist(), []
         layout = ColorLayout(scope=self.scope, reading=self.reading, precision=self.precision)
-        for done, name in enumerate(names, start=1):
+        for name in tell_each(names, "language models"):
             row = {"model": name, "competence": competence.get(name, np.nan), "colors": 0}
             try:
                 if not can_measure(study.entry(name)):
@@ -332,8 +330,6 @@ class ColorModels(StudyQuestion):
                 row |= {"colors": len(table), "reason": ""}
                 row |= {column: table[column].iloc[0] for column in WITH_PERCEPTION}
             rows.append(row)
-            if report:
-                report(done, len(names), "language models")
         about = study.models()[["model", "title", "group", "parameters", "copy"]]
         about = about.assign(untrained=about["group"] == UNTRAINED)
         columns = ["model", "competence", "colors", *WITH_PERCEPTION, "reason"]

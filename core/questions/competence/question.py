@@ -20,8 +20,7 @@ from core.encoders.encoder import REALITY
 from core.errors import InputError, UnknownNameError
 from core.figures.grammar import Axis, Dots, Facet, Fixed, Level, Line, Plot, Scale, Size
 from core.modalities import find_modality, known_first
-from core.options import draws_option, option, part, seed_option
-from core.progress import Progress
+from core.options import draws_option, models_option, option, part, seed_option
 from core.questions.asking import ask
 from core.questions.competence.bins import assign_bins, bin_pairs, bin_trends, summarize_bins
 from core.questions.competence.scores import Solving, registry, solve_tasks
@@ -62,13 +61,7 @@ FOLLOWED = ("model", "run", "step", "modality", "target", "score", "models")
 class Contenders:
     """Which models' competence is compared."""
 
-    names: tuple[str, ...] = option(
-        (),
-        name="models",
-        label="Models",
-        metavar="M",
-        help="vision and language models (all finished ones)",
-    )
+    names: tuple[str, ...] = models_option("vision and language models (all finished ones)")
     unfinished: bool = option(
         False,
         label="Unfinished models",
@@ -106,7 +99,7 @@ class CompetenceScores(StudyQuestion):
     origin: tuple[str, ...] = option(
         (), metavar="O", help="only these origins: measured, published or user"
     )
-    model: tuple[str, ...] = option((), label="Only models", metavar="M", help="only these models")
+    model: tuple[str, ...] = models_option("only these models", name="model", label="Only models")
     embedded: bool = option(False, label="Embedded only", help="only models that are embedded here")
     solved: bool = option(
         False, label="Tasks solved", help="instead, the competence of each vision model"
@@ -115,7 +108,7 @@ class CompetenceScores(StudyQuestion):
     def is_kept(self) -> bool:
         return False
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         if self.solved:
             return Answer(ask(TasksSolved(self.scope), study))
         table = registry(study)
@@ -140,7 +133,7 @@ class TasksSolved(StudyQuestion):
     def is_kept(self) -> bool:
         return False
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         return Answer(solve_tasks(study, self.solving))
 
 
@@ -187,10 +180,10 @@ class Bins(StudyQuestion):
     def is_kept(self) -> bool:
         return False
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         names, binning = self.contenders.names, self.binning
         roster = Roster(names=names)
-        pairs = ask(ModelPairs(self.scope, roster, self.comparison), study, report)
+        pairs = ask(ModelPairs(self.scope, roster, self.comparison), study)
         solved = ask(TasksSolved(self.scope, self.solving), study)
         skill, group = skill_of(solved, names), known_kinds(study.models(), binning.by)
         placed = assign_bins(skill, count=binning.bins, equal=binning.equal)
@@ -329,7 +322,7 @@ class Downstream(StudyQuestion):
         contenders = replace(self.contenders, names=names)
         return replace(self, contenders=contenders, score=chosen.name, target=target)
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         names, known = self.contenders.names, registry(study)
         score = find_score(self.score, known_scores(known, names))
         values = score_of(known, score.task, origin=score.origin)
@@ -429,8 +422,8 @@ class Training(StudyQuestion):
     def is_kept(self) -> bool:
         return False
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        pairs = ask(ModelPairs(self.scope, comparison=self.comparison), study, report)
+    def answer(self, study: Study) -> Answer:
+        pairs = ask(ModelPairs(self.scope, comparison=self.comparison), study)
         models = study.models()
         about = models.set_index("model")[["title", "group", "parameters"]]
         table = along_training(pairs, models).join(about, on="model")

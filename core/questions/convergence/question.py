@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 from jaxtyping import Float32
-from scipy.stats import ttest_1samp
 
 from core.figures.grammar import (
     Axis,
@@ -27,22 +26,23 @@ from core.figures.grammar import (
     Text,
 )
 from core.modalities import LANGUAGE, VISION, find_modality
-from core.options import draws_option, option, part, seed_option
-from core.progress import Progress
+from core.options import draws_option, models_option, option, part, seed_option
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
-from core.questions.convergence.hypotheses import Material, run_tests
 from core.questions.convergence.levels import (
     KINDS,
     SKILL_THIRDS,
     By,
+    Material,
     kinds_to_show,
     measure_levels,
     put_on_levels,
+    run_tests,
 )
 from core.questions.finding import ALPHA, Finding
 from core.questions.models.pairs import ModelPairs, Roster
 from core.questions.question import Answer, StudyQuestion
+from core.statistics.intervals import t_test
 from core.study.comparing import check_pairing
 from core.study.layers import score_matrix
 from core.study.models import skill_ranks
@@ -88,13 +88,7 @@ WHO = {
 class _Trainings(StudyQuestion):
     """A question about models that finished a training."""
 
-    names: tuple[str, ...] = option(
-        (),
-        name="models",
-        label="Models",
-        metavar="M",
-        help="models (all finished ones of vision and language)",
-    )
+    names: tuple[str, ...] = models_option("models (all finished ones of vision and language)")
     comparison: Comparison = part(Comparison)
 
     def usual(self, trainings: pd.DataFrame) -> pd.DataFrame:
@@ -112,11 +106,11 @@ class _Trainings(StudyQuestion):
         trainings = describe_trainings(study)
         return trainings[trainings["model"].isin(self.names)].reset_index(drop=True)
 
-    def gather(self, study: Study, report: Progress | None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def gather(self, study: Study) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return the trainings that the question names, and all pairs of them."""
         trainings = self.trainings(study)
         roster = Roster(tuple(trainings["model"]))
-        pairs = ask(ModelPairs(self.scope, roster, self.comparison), study, report)
+        pairs = ask(ModelPairs(self.scope, roster, self.comparison), study)
         return trainings, pairs
 
     @property
@@ -180,8 +174,8 @@ class Levels(_Tested):
         " in its own way?",
     )
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        trainings, pairs = self.gather(study, report)
+    def answer(self, study: Study) -> Answer:
+        trainings, pairs = self.gather(study)
         skill = self.skill(study) if self.by == "competence" else pd.Series(dtype=float)
         leveled = put_on_levels(trainings, self.by, skill)
         parts = [
@@ -200,7 +194,7 @@ class Levels(_Tested):
         if self.between:
             table = table.reindex(columns=list(GRID))
             return Answer(table, self._contrasts(table))
-        seeds = ask(Replicates(self.scope, (), self.comparison), study, report)
+        seeds = ask(Replicates(self.scope, (), self.comparison), study)
         ceilings = {kind: ceiling_between(seeds, *ends) for kind, ends in ENDS.items()}
         table["ceiling"] = table["pairs_of"].map(ceilings).astype(float)
         table["chance"] = self.comparison.chance(study.size)
@@ -350,8 +344,8 @@ class Summary(_Tested):
         "reason": "why there is no test",
     }
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        trainings, pairs = self.gather(study, report)
+    def answer(self, study: Study) -> Answer:
+        trainings, pairs = self.gather(study)
 
         def last_layer(model: str) -> Float32[np.ndarray, "n d"]:
             return study.spaces(model)[-1]
@@ -446,9 +440,9 @@ class Replicates(_Trainings):
     def is_kept(self) -> bool:
         return bool(self.names)
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         trainings = self.trainings(study)
-        pairs = align_replicates(study, trainings, self.comparison, report)
+        pairs = align_replicates(study, trainings, self.comparison)
         table = summarize_replicates(trainings, pairs)
         return Answer(
             table,
@@ -484,8 +478,8 @@ class FineTuned(_Trainings):
         "reason": "why there is no test",
     }
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        table = compare_copies(*self.gather(study, report))
+    def answer(self, study: Study) -> Answer:
+        table = compare_copies(*self.gather(study))
         return Answer(table, self._findings(table))
 
     def _findings(self, table: pd.DataFrame) -> list[Finding]:
@@ -569,5 +563,4 @@ def _test_change(change: np.ndarray) -> tuple[float, float, float, float, str]:
     if np.ptp(change) == 0:
         why = "all pairs of model and copy change alike, so their spread is unknown"
         return mean, np.nan, np.nan, np.nan, why
-    test = ttest_1samp(change, 0)
-    return mean, *test.confidence_interval(), test.pvalue, ""
+    return *t_test(change), ""

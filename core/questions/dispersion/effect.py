@@ -19,10 +19,10 @@ from core.errors import MetricError, NotApplicableError
 from core.figures.grammar import Axis, Dots, Facet, Level, Plot, Size
 from core.metrics.spec import MetricSpec
 from core.modalities import LANGUAGE
-from core.options import option, part, seed_option
+from core.options import models_option, option, part, seed_option
 from core.pairs.prepared import one_core_each
 from core.pairs.subsets import SetScores, score_sets
-from core.progress import Progress
+from core.progress import tell
 from core.questions.asking import ask
 from core.questions.dispersion.question import (
     Ranking,
@@ -33,7 +33,7 @@ from core.questions.dispersion.question import (
 )
 from core.questions.finding import ALPHA, NAN, Finding
 from core.questions.question import Answer, StudyQuestion
-from core.statistics.intervals import LEVEL, half_interval
+from core.statistics.intervals import TAILS, half_interval
 from core.statistics.nulls import draw_orders
 from core.study.comparing import engine_over, layer_scores
 from core.study.models import reads
@@ -67,11 +67,10 @@ Draws = Float64[np.ndarray, " draws"]
 class Trial:
     """Which language models are aligned on sets of stimuli, and against what chance."""
 
-    language: tuple[str, ...] = option(
-        (),
+    language: tuple[str, ...] = models_option(
+        "language models, each in its best layer (all finished ones)",
+        name="language",
         label="Language models",
-        metavar="M",
-        help="language models, each in its best layer (all finished ones)",
     )
     repeats: int = option(50, least=0, most=10_000, label="Random sets", help="random sets")
     draws: int = option(
@@ -155,14 +154,14 @@ class SetEffect(StudyQuestion):
         seeing = models.loc[reads(models, "image"), "model"]
         return tuple(find_spaces(study, [name for name in seeing if name not in language]))
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         """Score vision with language on the sets that the ranking chooses.
 
         Raises MetricError for spaces that have no score over all stimuli, and for what would take
         hours.
         """
         trial, spec = self.trial, self.measure.spec
-        dispersion = ask(StimulusDispersion(self.scope, self.ranking.joint), study, report)
+        dispersion = ask(StimulusDispersion(self.scope, self.ranking.joint), study)
         values = dispersion[self.ranking.by].to_numpy()
         if self.sets == "ends":
             chosen = dict(zip(("low", "high"), ends(values, self.size or 0), strict=True))
@@ -173,12 +172,8 @@ class SetEffect(StudyQuestion):
         self._check_work([len(rows) for rows in chosen.values()], scorer)
         every, size = np.arange(study.size), len(next(iter(chosen.values())))
         random = random_sets(study.size, size, count=trial.repeats, seed=trial.seed)
-        full, *drawn = score_all(
-            scorer.score, [every, *random], draws=0, seed=trial.seed, report=report
-        )
-        scores = score_all(
-            scorer.score, [*chosen.values()], draws=trial.draws, seed=trial.seed, report=report
-        )
+        full, *drawn = score_all(scorer.score, [every, *random], draws=0, seed=trial.seed)
+        scores = score_all(scorer.score, [*chosen.values()], draws=trial.draws, seed=trial.seed)
         sets = {**chosen, FULL: every}
         name = "without random" if self.sets == "drop" else "random"
         table = effect_table(
@@ -460,7 +455,6 @@ def score_all(
     *,
     draws: int,
     seed: int,
-    report: Progress | None = None,
 ) -> list[SetScore]:
     """Score sets, each with `draws` random parts of three quarters of it."""
     jobs = [
@@ -478,8 +472,7 @@ def score_all(
     with one_core_each() as pool:
         for done, scores in enumerate(pool.map(score, jobs), start=1):
             scored.append(np.concatenate([scores, scores.mean(axis=1, keepdims=True)], axis=1))
-            if report:
-                report(done, len(jobs), "sets of stimuli")
+            tell(done, len(jobs), "sets of stimuli")
     each = np.split(np.array(scored), len(sets))
     return [SetScore(scores[0], scores[1:]) for scores in each]
 
@@ -530,7 +523,7 @@ def _quantiles(scores: Draws) -> Sequence[float]:
     """Return low and high, NaN of one draw, which says nothing of their spread."""
     if len(scores) < 2:
         return NAN, NAN
-    interval: Sequence[float] = np.quantile(scores, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
+    interval: Sequence[float] = np.quantile(scores, TAILS).tolist()
     return interval
 
 

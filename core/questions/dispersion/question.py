@@ -19,19 +19,15 @@ from scipy.stats import spearmanr
 from core.figures.grammar import Axis, Bars, Dots, Facet, Fixed, Level, Line, Palette, Plot, Scale
 from core.modalities import VISION
 from core.options import MOST_STIMULI, option, part, seed_option
-from core.progress import Progress
 from core.questions.asking import ask
-from core.questions.dispersion.prediction import (
+from core.questions.dispersion.residuals import (
+    SHUFFLES,
     K,
     associate,
     describe_stimuli,
     distance_to_neighbors,
-    rank_predictors,
-)
-from core.questions.dispersion.residuals import (
-    SHUFFLES,
-    correlate,
     leave_one_out,
+    rank_predictors,
     read,
     relate,
     residuals,
@@ -40,6 +36,7 @@ from core.questions.dispersion.residuals import (
 )
 from core.questions.finding import ALPHA, NAN, Finding
 from core.questions.question import Answer, StudyQuestion
+from core.statistics.correlations import correlate_rows
 from core.statistics.nulls import adjust, draw_sample
 from core.statistics.procrustes import generalized_procrustes
 from core.study.published import deviations_here
@@ -121,7 +118,7 @@ class ConsensusSpace(JointQuestion):
     version = 3
     listed = False
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         """Return index, stimulus, its residual in each space, iterations, objective and its place
         along the consensus's principal axes, axis_1 … largest first.
 
@@ -173,8 +170,8 @@ class StimulusDispersion(JointQuestion):
     def is_kept(self) -> bool:
         return False
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        fitted = ask(ConsensusSpace(self.scope, self.joint), study, report)
+    def answer(self, study: Study) -> Answer:
+        fitted = ask(ConsensusSpace(self.scope, self.joint), study)
         names = list(self.joint.spaces)
         summary = summarize(fitted[names].to_numpy())
         rounds = fitted[[*names, "iterations", "objective"]]
@@ -404,17 +401,17 @@ class HeldOutFits(JointQuestion):
     def is_kept(self) -> bool:
         return self.points
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         if not self.points:
-            table = ask(replace(self, points=True), study, report).drop_duplicates("space")
+            table = ask(replace(self, points=True), study).drop_duplicates("space")
             table = table.drop(columns=["index", "stimulus", "dispersion", "deviation"])
             table = table.reset_index(drop=True)
             return Answer(table, held_out_findings(table, study.dataset.items))
         places, stimuli = find_spaces(study, self.joint.spaces), studied_stimuli(study)
-        held = leave_one_out(read(study, places), centering=self.joint.centering, report=report)
+        held = leave_one_out(read(study, places), centering=self.joint.centering)
         tables = []
         for place, x, y, null in zip(places, *(each.T for each in held), strict=True):
-            p = tail(correlate(x, y[None])[0], null)
+            p = tail(correlate_rows(x[None], y[None])[0], null)
             fit = relate(x, y) | {"shuffled": null.mean(), "shuffled_p": p}
             table = stimuli.assign(space=str(place), dispersion=x, deviation=y, **fit)
             tables.append(table)
@@ -564,11 +561,11 @@ class DispersionPredictors(StudyQuestion):
         spaces = name_spaces(study, self.ranking.spaces)
         return replace(self, ranking=replace(self.ranking, spaces=spaces))
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        consensus = ask(ConsensusSpace(self.scope, self.ranking.joint), study, report)
+    def answer(self, study: Study) -> Answer:
+        consensus = ask(ConsensusSpace(self.scope, self.ranking.joint), study)
         consensus = consensus.iloc[draw_sample(study.size, LARGEST, seed=0)]
         values = summarize(consensus[list(self.ranking.spaces)].to_numpy())[self.ranking.by]
-        predictors = describe_stimuli(study, consensus["index"].to_numpy(), report)
+        predictors = describe_stimuli(study, consensus["index"].to_numpy())
         axes = consensus.filter(like="axis_").to_numpy()
         sparse = distance_to_neighbors(axes, k=K)
         predictors["consensus"] = pd.DataFrame({f"distance to {K} neighbors": sparse})

@@ -15,7 +15,7 @@ from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float32, Int64
+from jaxtyping import Float32
 
 from core.errors import InputError, MetricError, NotApplicableError, UnknownNameError
 from core.figures.grammar import (
@@ -35,8 +35,16 @@ from core.metrics import METRICS, find_metric
 from core.metrics.catalog import PRINTED, make_engine
 from core.metrics.spec import Parameter
 from core.modalities import LANGUAGE
-from core.options import MOST_STIMULI, draws_option, neighbors_option, option, part, seed_option
-from core.progress import Progress
+from core.options import (
+    MOST_STIMULI,
+    draws_option,
+    models_option,
+    neighbors_option,
+    option,
+    part,
+    seed_option,
+)
+from core.progress import tell_each
 from core.questions.alignment.axes import (
     AXES,
     COMPETENCE,
@@ -45,8 +53,7 @@ from core.questions.alignment.axes import (
     check_axis,
     short_name,
 )
-from core.questions.alignment.pairs import complete_pair
-from core.questions.alignment.question import Alignment
+from core.questions.alignment.question import Alignment, complete_pair
 from core.questions.finding import ALPHA, Finding
 from core.questions.metrics.scores import (
     COMPARED,
@@ -70,7 +77,7 @@ from core.questions.question import Answer, StudyQuestion
 from core.spaces.kernels import order_alike
 from core.spaces.preprocess import check_k, normalize_rows
 from core.statistics.correlations import Fit, competence_fit
-from core.statistics.nulls import adjust, check_count, draw_orders
+from core.statistics.nulls import adjust, check_count, draw_sample
 from core.study.comparing import align_models
 from core.study.models import is_reality, lines, reads, usual
 from core.study.parts import Comparison, LayerPair, LayerRule
@@ -121,8 +128,8 @@ class MetricAgreement(StudyQuestion):
     }
     shown = ("variant_x", "variant_y", "spearman", "pairs", "reason")
 
-    names: tuple[str, ...] = option(
-        (), name="model", label="Models", metavar="M", help="models (all fully trained ones)"
+    names: tuple[str, ...] = models_option(
+        "models (all fully trained ones)", name="model", label="Models"
     )
     metrics: tuple[str, ...] = option(
         (),
@@ -192,20 +199,18 @@ class MetricAgreement(StudyQuestion):
             make_engine(variant.metric, device=study.device, **dict(variant.parameter))
         return complete
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        table = rank_agreement(self.scores(study, report))
+    def answer(self, study: Study) -> Answer:
+        table = rank_agreement(self.scores(study))
         return Answer(table, agreement_findings(table))
 
-    def scores(self, study: Study, report: Progress | None = None) -> pd.DataFrame:
+    def scores(self, study: Study) -> pd.DataFrame:
         """Score every pair of models by each variant: variant and the columns of `score_pairs`."""
         spaces = {size: _last_layers(study, self.names, size, self.seed) for size in self.sizes}
         tables, variants = [], self.variants()
-        for done, one in enumerate(variants, start=1):
+        for one in tell_each(variants, "metrics compared over all pairs of models"):
             engine = make_engine(one.metric, device=study.device, **dict(one.parameter))
             table = score_pairs(spaces[one.size], one.metric, engine)
             tables.append(table.assign(variant=one.title))
-            if report:
-                report(done, len(variants), "metrics compared over all pairs of models")
         return pd.concat(tables, ignore_index=True)
 
     def plot(self, table: pd.DataFrame) -> Plot:
@@ -370,17 +375,15 @@ class MetricTrends(StudyQuestion):
     }
     hidden = tuple(columns)[-14:]
 
-    x: tuple[str, ...] = option(
-        (),
+    x: tuple[str, ...] = models_option(
+        "models on the axis (all fully trained language models of known competence)",
+        name="x",
         label="Models",
-        metavar="M",
-        help="models on the axis (all fully trained language models of known competence)",
     )
-    y: tuple[str, ...] = option(
-        (),
+    y: tuple[str, ...] = models_option(
+        "models to compare them with (all fully trained vision models)",
+        name="y",
         label="Compared with",
-        metavar="M",
-        help="models to compare them with (all fully trained vision models)",
     )
     over: Literal["metric", "k"] = option(
         "metric", label="Over", help="what changes: the metric, or the neighbors k"
@@ -434,11 +437,11 @@ class MetricTrends(StudyQuestion):
         order = sorted(x, key=lambda name: (parameters.get(name), skill.get(name)))
         return replace(complete, x=tuple(order), y=tuple(y))
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         table, by = (
-            (self._over_k(study, report), ["metric", "k"])
+            (self._over_k(study), ["metric", "k"])
             if self.over == "k"
-            else (self._over_metrics(study, report), ["metric"])
+            else (self._over_metrics(study), ["metric"])
         )
         sizes = (table["axis"] == "parameters").all()
         place, kin = "parameters" if sizes else "competence", lines(study.models())
@@ -457,16 +460,14 @@ class MetricTrends(StudyQuestion):
         findings = [trend_finding(claim, rows, "at") for claim, rows in claims.items()]
         return Answer(table[[name for name in self.columns if name in table]], findings)
 
-    def _over_metrics(self, study: Study, report: Progress | None) -> pd.DataFrame:
+    def _over_metrics(self, study: Study) -> pd.DataFrame:
         skill, models = axis_values(self._placed, study), study.models()
         columns = ["model_x", "model_y", "layer_x", "layer_y", "score", "chance", "reason"]
         tables = []
-        for done, metric in enumerate(self.metrics, start=1):
+        for metric in tell_each(self.metrics, "metrics over all pairs of models"):
             comparison = Comparison.of(metric, with_k(metric, self.k), **vars(self.rule))
             table = align_models(study, self.x, self.y, comparison)[columns]
             tables.append(table.assign(metric=metric))
-            if report:
-                report(done, len(self.metrics), "metrics over all pairs of models")
         joined = pd.concat(tables, ignore_index=True)
         named, x = models.set_index("model"), joined["model_x"]
         return (
@@ -476,12 +477,12 @@ class MetricTrends(StudyQuestion):
             .join(named[["title", "group", "parameters"]].add_suffix("_y"), on="model_y")
         )
 
-    def _over_k(self, study: Study, report: Progress | None) -> pd.DataFrame:
+    def _over_k(self, study: Study) -> pd.DataFrame:
         """Return `scale_trends`, relative to the first model that has a score, described."""
         size = min(study.size, LARGEST)
         x, y = (_last_layers(study, names, size, self.seed) for names in (self.x, self.y))
         ks = spread_ks(size, count=8)
-        scores = scores_over_k(x, y, ks=ks, device=study.device, report=report)
+        scores = scores_over_k(x, y, ks=ks, device=study.device)
         names = scores.dropna(subset="score")["model"]
         smallest = str((names if len(names) else scores["model"]).iloc[0])
         models = study.models().set_index("model")
@@ -656,19 +657,19 @@ class MetricPair(StudyQuestion):
         make_engines(complete.metrics, k=self.k, device=study.device)  # which the device may lack
         return complete
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        rows = _sample(study, min(study.size, LARGEST), self.seed)
+    def answer(self, study: Study) -> Answer:
+        rows = draw_sample(study.size, LARGEST, seed=self.seed)
         x, y = (study.spaces(model)[layer][rows] for model, layer in self.pair.places)
         if self.over == "k":
             ks, device = spread_ks(len(x)), study.device
-            return Answer(curve_over_k(x, y, ks=ks, seed=self.seed, device=device, report=report))
+            return Answer(curve_over_k(x, y, ks=ks, seed=self.seed, device=device))
         if self.over == "stimuli":
             x, y = normalize_rows(x), normalize_rows(y)
-            return Answer(grow_sample(x, y, k=self.k, seed=self.seed, report=report))
+            return Answer(grow_sample(x, y, k=self.k, seed=self.seed))
         engines = make_engines(self.metrics, k=self.k, device=study.device)
-        table = calibrate_metrics(
-            x, y, engines, count=self.null, seed=self.seed, report=report
-        ).merge(self._among_others(study, report), on="metric", how="left")
+        table = calibrate_metrics(x, y, engines, count=self.null, seed=self.seed).merge(
+            self._among_others(study), on="metric", how="left"
+        )
         order = table["difference"].abs().sort_values(ascending=False, kind="stable").index
         table = table.loc[order].reset_index(drop=True)
         titles = study.models().set_index("model")["title"]
@@ -676,7 +677,7 @@ class MetricPair(StudyQuestion):
         columns = [*list(self.columns)[:8], "own", "usual", "difference", "above", "others"]
         return Answer(table[columns], pair_findings(table, two))
 
-    def _among_others(self, study: Study, report: Progress | None) -> pd.DataFrame:
+    def _among_others(self, study: Study) -> pd.DataFrame:
         """Return by metric own, usual, difference, above and others: the two models among all pairs
         of fully trained models of their modalities, in last layers.
         """
@@ -689,7 +690,7 @@ class MetricPair(StudyQuestion):
         spaces, own = _last_layers(study, names, size, self.seed), {self.pair.x, self.pair.y}
         pairs = [two for two in combinations(names, 2) if {modality[one] for one in two} == sides]
         rows = []
-        for done, metric in enumerate(self.metrics, start=1):
+        for metric in tell_each(self.metrics, "metrics over other pairs of models"):
             engine = make_engine(metric, device=study.device, **with_k(metric, self.k))
             table = score_pairs(spaces, metric, engine, pairs)
             scores = toward(metric) * table["score"]
@@ -701,8 +702,6 @@ class MetricPair(StudyQuestion):
                 difference = (value - others.mean()) / others.std()
                 above = (others < value).mean()
             rows.append((metric, score, typical, difference, above, len(others)))
-            if report:
-                report(done, len(self.metrics), "metrics over other pairs of models")
         columns = ["metric", "own", "usual", "difference", "above", "others"]
         return pd.DataFrame(rows, columns=columns)
 
@@ -802,13 +801,8 @@ def _once(named: Sequence[Chosen]) -> tuple[Chosen, ...]:
     return tuple(dict.fromkeys(named))
 
 
-def _sample(study: Study, size: int, seed: int) -> Int64[np.ndarray, " size"]:
-    """Draw stimuli; with one seed the smaller sample lies within the larger."""
-    return np.sort(draw_orders(study.size, count=1, seed=seed)[0, :size])
-
-
 def _last_layers(
     study: Study, names: Sequence[str], size: int, seed: int
 ) -> dict[str, Float32[np.ndarray, "size _"]]:
-    rows = _sample(study, size, seed)
+    rows = draw_sample(study.size, size, seed=seed)
     return {name: study.spaces(name)[-1][rows] for name in names}

@@ -20,7 +20,7 @@ from core.metrics.spec import AnyEngine, Metric, Parameter
 from core.pairs.engine import Engine
 from core.pairs.lists import shuffled_scores
 from core.pairs.prepared import Prepared, Space, mean_of_both
-from core.progress import Progress
+from core.progress import tell_each
 from core.spaces.preprocess import check_k, check_pair
 from core.statistics.nulls import COLUMNS, calibrate, draw_orders, fixed_pair, null_scores
 
@@ -154,7 +154,6 @@ def curve_over_k(
     seed: int,
     shuffles: int = SHUFFLES,
     device: str = "cpu",
-    report: Progress | None = None,
 ) -> pd.DataFrame:
     """Score two spaces by mutual k-NN and CKNNA for each k, with chance and sd over shuffles of y's
     stimuli. At k = n − 1 mutual k-NN is 1 for any spaces.
@@ -163,14 +162,12 @@ def curve_over_k(
     orders = draw_orders(len(x), count=shuffles, seed=seed)
     rows = []
     steps = [(metric, k) for metric in OVER_K for k in ks]
-    for done, (metric, k) in enumerate(steps, start=1):
+    for metric, k in tell_each(steps, "sizes of the neighborhood"):
         engine = make_engine(metric, k=k, device=device)
         a, b = (engine.prepare([space]) for space in (x, y))
         null = [engine.scores(a, engine.permuted(b, order)).values.item() for order in orders]
         score = engine.scores(a, b).values.item()
         rows.append((metric, k, score, np.mean(null), np.std(null, ddof=1)))
-        if report:
-            report(done, len(steps), "sizes of the neighborhood")
     return pd.DataFrame(rows, columns=["metric", "k", "score", "chance", "sd"])
 
 
@@ -180,7 +177,6 @@ def scores_over_k(
     *,
     ks: Sequence[int],
     device: str = "cpu",
-    report: Progress | None = None,
 ) -> pd.DataFrame:
     """Score each model of x by its mean over all models of y, for mutual k-NN and CKNNA and each k.
 
@@ -190,15 +186,13 @@ def scores_over_k(
         check_k(k, len(next(iter(x.values()))))
     rows = []
     steps = [(metric, k) for metric in OVER_K for k in ks]
-    for done, (metric, k) in enumerate(steps, start=1):
+    for metric, k in tell_each(steps, "sizes of the neighborhood"):
         engine = make_engine(metric, k=k, device=device)
         (ready, _), (others, _) = prepare_each(engine, x), prepare_each(engine, y)
         for name in x:
             known = others.values() if name in ready else ()
             scores = [engine.scores(ready[name], other).values.item() for other in known]
             rows.append((metric, k, name, np.mean(scores) if scores else np.nan))
-        if report:
-            report(done, len(steps), "sizes of the neighborhood")
     return pd.DataFrame(rows, columns=["metric", "k", "model", "score"])
 
 
@@ -251,7 +245,6 @@ def grow_sample(
     *,
     k: int,
     seed: int,
-    report: Progress | None = None,
 ) -> pd.DataFrame:
     """Score two layers over n stimuli and its halves down to SMALLEST_SAMPLE, by mutual k-NN at
     fixed k (chance falls as 1/n) and at fixed k/n (it stays), by CKA and by unbiased CKA.
@@ -268,11 +261,10 @@ def grow_sample(
         "unbiased CKA": ("unbiased_cka", lambda _: {}, sizes),
     }
     tables = []
-    for done, (curve, (name, parameters, few)) in enumerate(curves.items(), start=1):
+    counted = tell_each(curves.items(), "curves over the number of stimuli")
+    for curve, (name, parameters, few) in counted:
         table = size_curve(METRICS[name], x, y, sizes=few, parameters=parameters, seed=seed)
         tables.append(table.assign(curve=curve, metric=name))
-        if report:
-            report(done, len(curves), "curves over the number of stimuli")
     return pd.concat(tables, ignore_index=True)
 
 
@@ -283,14 +275,13 @@ def calibrate_metrics(
     *,
     count: int,
     seed: int,
-    report: Progress | None = None,
 ) -> pd.DataFrame:
     """Calibrate each metric against the same `count` permutations of y's stimuli; see
     `core.statistics.nulls.calibrate`. A metric that refuses the spaces has NaN and the reason.
     """
     check_pair(x, y)
     orders, tables = draw_orders(len(x), count=count, seed=seed), []
-    for done, (metric, engine) in enumerate(engines.items(), start=1):
+    for metric, engine in tell_each(engines.items(), "metrics against shuffled stimuli"):
         try:
             score = shuffled_scores(engine, [engine.prepare([x])], [engine.prepare([y])])
         except MetricError as refusal:
@@ -303,8 +294,6 @@ def calibrate_metrics(
             )
             table = calibrate(observed[0], null, spec=METRICS[metric].spec)
         tables.append(table.assign(metric=metric))
-        if report:
-            report(done, len(engines), "metrics against shuffled stimuli")
     table = pd.concat(tables, ignore_index=True)
     table.insert(0, "metric", table.pop("metric"))
     return table

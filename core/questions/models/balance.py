@@ -12,8 +12,8 @@ import pandas as pd
 from core.competence.records import can_measure
 from core.errors import EncoderError, NotApplicableError
 from core.figures.grammar import Axis, Dots, Facet, Fixed, Line, Plot
-from core.options import option, seed_option
-from core.progress import Progress
+from core.options import models_option, option, seed_option
+from core.progress import tell_each
 from core.questions.finding import Finding
 from core.questions.question import Answer, StudyQuestion
 from core.stimuli.catalog import open_dataset
@@ -47,12 +47,8 @@ class ModelBalance(StudyQuestion):
     }
     shown = ("model", "layer", "head", "gradients_alike", "gradients_alike_chance", "weights_alike")
 
-    names: tuple[str, ...] = option(
-        (),
-        name="models",
-        label="Language models",
-        metavar="M",
-        help="language models (all that can be run)",
+    names: tuple[str, ...] = models_option(
+        "language models (all that can be run)", label="Language models"
     )
     captions: int = option(
         64, least=1, most=1024, help="captions over which gradients are averaged"
@@ -69,7 +65,7 @@ class ModelBalance(StudyQuestion):
             raise NotApplicableError("no language model here can be run; embed one")
         return replace(self, names=tuple(sorted(names)))
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         import torch  # it takes seconds, which other questions need not wait for
 
         from core.competence.opened import reopen
@@ -81,7 +77,7 @@ class ModelBalance(StudyQuestion):
         texts = captions.loc[captions["level"] == level, "text"].tolist()[: self.captions]
         about = study.models().set_index("model")
         rows = []
-        for number, name in enumerate(self.names, start=1):
+        for name in tell_each(self.names, "models"):
             card = study.entry(name).card
             step = float(card.training.get("steps", math.nan))
             row = {"model": name, "title": card.title, "family": about["family"][name]}
@@ -97,8 +93,6 @@ class ModelBalance(StudyQuestion):
                 rows += [{**row, **head, "reason": ""} for head in heads]
             except EncoderError as error:
                 rows.append({**row, "reason": str(error)})
-            if report:
-                report(number, len(self.names), "models")
         table = pd.DataFrame(rows)
         every = table.columns.union(list(PANELS), sort=False)
         return Answer(table.reindex(columns=list(every)), find(table))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, TypeVar
 
@@ -11,30 +11,21 @@ import pandas as pd
 
 from core.competence.records import SKILL
 from core.encoders.encoder import REALITY
+from core.errors import InputError, UnknownNameError
 from core.figures.grammar import Axis, Dots, Fixed, Line, Mark, Plot, Scale, Text
 from core.figures.theme import mark_sizes
-from core.modalities import find_modality
+from core.modalities import find_modality, known_first
 from core.options import option, part, seed_option
-from core.progress import Progress
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
 from core.questions.finding import Finding
-from core.questions.models.geometry import distances
-from core.questions.models.pairs import ModelPairs, Roster
-from core.questions.models.standings import (
-    DESCRIBED,
-    DESCRIPTION,
-    closest,
-    mean_over_targets,
-    members_of,
-    profiles,
-    standings,
-)
+from core.questions.models.pairs import ModelPairs, Roster, closest, distances
 from core.questions.question import Answer, StudyQuestion
 from core.statistics.layouts import check_layout, lay_out
-from core.study.comparing import check_pairing
+from core.study.comparing import check_pairing, layer_scores
 from core.study.models import (
     basis_of,
+    is_measured,
     is_reality,
     known_kinds,
     named_kinds,
@@ -43,6 +34,88 @@ from core.study.models import (
 )
 from core.study.parts import Comparison, Measure
 from core.study.study import Study
+
+DESCRIPTION = ("model", "title", "modality", "family", "objective", "parameters", "step")
+DESCRIBED = (*DESCRIPTION, "skill", "solved", "closest", "closest_score")  # no targets
+Members = Mapping[str, Sequence[str]]  # the models of each target, by its name
+
+
+def groups_of(models: pd.DataFrame) -> dict[str, list[str]]:
+    """Return the groups that models are compared with, by name: reality if it is known, and the
+    trained models of each modality, brains and people. models: of `describe`.
+    """
+    counted = pd.concat([usual(models), models[is_measured(models)]])
+    groups = {REALITY: list(counted.loc[counted["model"] == REALITY, "model"])}
+    for name in known_first(counted["modality"]):
+        modality = find_modality(name)
+        if not modality.is_reality:
+            groups[modality.plural] = list(counted.loc[counted["modality"] == name, "model"])
+    return {name: members for name, members in groups.items() if members}
+
+
+def members_of(names: Sequence[str], models: pd.DataFrame) -> Members:
+    """Return the models of these targets, of all groups if none is named."""
+    groups = groups_of(models)
+    every = groups | {name: [name] for name in models["model"] if name not in groups}
+    if unknown := [name for name in names if name not in every]:
+        raise UnknownNameError("target", unknown[0], every)
+    if not names and not groups:
+        raise InputError("none of these models finished a training; name the targets")
+    return {name: every[name] for name in names or groups}
+
+
+def standings(pairs: pd.DataFrame, models: pd.DataFrame, members: Members) -> pd.DataFrame:
+    """Return `mean_over_targets` by model. pairs: model_x, model_y, score, each pair once."""
+    turned = pairs.rename(columns={"model_x": "other", "model_y": "model"})
+    both = pd.concat([pairs.rename(columns={"model_x": "model", "model_y": "other"}), turned])
+    return mean_over_targets(both, models, members, by=["model"])
+
+
+def mean_over_targets(
+    scores: pd.DataFrame, models: pd.DataFrame, members: Members, *, by: list[str]
+) -> pd.DataFrame:
+    """Return a row per target and value of `by`, the model among it: target, score, the mean over
+    the target's models, and models, how many those are.
+
+    No model is compared with itself or with another of its training. scores: model, other, score,
+    and what else is in `by`; those that are NaN do not count.
+    """
+    runs = models.set_index("model")["run"]
+    apart = scores[scores["model"].map(runs) != scores["other"].map(runs)].dropna(subset="score")
+    parts = [
+        apart[apart["other"].isin(names)]
+        .groupby(by, sort=False)["score"]
+        .agg(score="mean", models="count")
+        .reset_index()
+        .assign(target=target)
+        for target, names in members.items()
+    ]
+    columns = [*by, "target", "score", "models"]
+    return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
+
+
+def profiles(
+    study: Study, names: Sequence[str], others: Sequence[str], measure: Measure
+) -> pd.DataFrame:
+    """Return a row per layer of each model and other model: model, other, layer, score with the
+    best-aligned layer of the other, NaN where no layer of it can be compared.
+    """
+    best = np.fmax if measure.toward > 0 else np.fmin  # both pass over NaN
+    rows = [
+        (x, y, layer, float(score))
+        for (x, y), values in layer_scores(study, names, others, measure).items()
+        for layer, score in enumerate(best.reduce(values, axis=1))
+    ]
+    return pd.DataFrame(rows, columns=["model", "other", "layer", "score"])
+
+
+def nearest_to(pairs: pd.DataFrame, name: str, *, high: bool, count: int) -> pd.DataFrame:
+    """Return the models most aligned with one: other, score. high: whether high is aligned."""
+    mine = pairs[(pairs["model_x"] == name) | (pairs["model_y"] == name)].dropna(subset="score")
+    other = mine["model_x"].where(mine["model_x"] != name, mine["model_y"])
+    ordered = mine.assign(other=other).sort_values("score", ascending=not high, kind="stable")
+    return ordered[["other", "score"]].head(count)
+
 
 LayoutName = Literal["umap", "mds"]
 Coloring = Literal["group", "family", "rank", "parameters", "step"]
@@ -111,11 +184,11 @@ class ModelLayout(StudyQuestion):
         check_layout(question.layout, models=len(question.roster.names), seed=question.seed)
         return question
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         """Place models in a plane by −log(alignment): those that have a place by name, then those
         left out.
         """
-        pairs = ask(ModelPairs(self.scope, self.roster, self.comparison), study, report)
+        pairs = ask(ModelPairs(self.scope, self.roster, self.comparison), study)
         apart = distances(pairs, spec=self.comparison.spec)
         drawn = lay_out(apart.matrix, layout=self.layout, seed=self.seed)
         rows = []
@@ -185,14 +258,14 @@ class ModelMap(StudyQuestion):
     def is_kept(self) -> bool:
         return False
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         layout = ModelLayout(self.scope, self.roster, self.comparison, self.layout, self.seed)
         models, competence = study.models(), study.competence()
         solved = ask(TasksSolved(self.scope), study)
         about = models.set_index("model")[ABOUT].assign(
             family=named_kinds(models, "family").to_numpy()
         )
-        table = ask(layout, study, report).join(about, on="model")
+        table = ask(layout, study).join(about, on="model")
         skills, titles = skill_texts(competence, solved), about["title"]
         near = [
             ", ".join(titles[name] for name in names if name)
@@ -344,7 +417,7 @@ class ModelTable(StudyQuestion):
     def is_kept(self) -> bool:
         return self.by == "layer"
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         """Return a row per model with a column per target, by its name: the mean alignment with its
         models; or per layer and target, with the best-aligned layers of its models.
         """
@@ -356,8 +429,8 @@ class ModelTable(StudyQuestion):
             measure = Measure(of.metric, of.k, of.parameters)
             scores = profiles(study, self.roster.names, others, measure)
             return Answer(mean_over_targets(scores, models, members, by=["model", "layer"]))
-        pairs = ask(ModelPairs(self.scope, self.roster, self.comparison), study, report)
-        solved = ask(TasksSolved(self.scope), study, report).set_index("model")["solved"]
+        pairs = ask(ModelPairs(self.scope, self.roster, self.comparison), study)
+        solved = ask(TasksSolved(self.scope), study).set_index("model")["solved"]
         scores = standings(pairs, models, members).pivot(
             index="model", columns="target", values="score"
         )

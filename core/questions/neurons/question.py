@@ -14,8 +14,8 @@ import pandas as pd
 from core.errors import MetricError, NotApplicableError
 from core.figures.grammar import Axis, Dots, Facet, Fixed, Level, Line, Palette, Plot, Size
 from core.figures.theme import COMPETENCE
-from core.options import MOST_STIMULI, draws_option, option, part
-from core.progress import Progress
+from core.options import MOST_STIMULI, draws_option, models_option, option, part
+from core.progress import tell_each
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
 from core.questions.finding import Finding
@@ -102,13 +102,7 @@ class NeuronShare(StudyQuestion):
     }
     hidden = ("units_x", "units_y", "rotated_low", "rotated_high", "threshold", "line", "recipe")
 
-    names: tuple[str, ...] = option(
-        (),
-        name="models",
-        label="Models",
-        metavar="M",
-        help="models of any modality (all fully trained ones)",
-    )
+    names: tuple[str, ...] = models_option("models of any modality (all fully trained ones)")
     mining: Mining = part(Mining)
     by: Literal["pair", "competence"] = option(
         "pair", label="A row per", help="what each row is: a pair of models, or a model's mean"
@@ -131,13 +125,13 @@ class NeuronShare(StudyQuestion):
     def is_kept(self) -> bool:
         return self.by == "pair"
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         trainings = describe_trainings(study)
         if self.by == "pair":
             named = trainings.set_index("model").loc[list(self.names)].reset_index()
-            table = self._shares(study, named, report)
+            table = self._shares(study, named)
             return Answer(table, share_findings(table))
-        shares = ask(replace(self, by="pair"), study, report)
+        shares = ask(replace(self, by="pair"), study)
         solved = ask(TasksSolved(self.scope), study).set_index("model")["solved"]
         coded = study.competence().set_index("model")["value"]
         competence = pd.concat([solved, coded]).astype(float)
@@ -146,9 +140,7 @@ class NeuronShare(StudyQuestion):
         groups = study.models().set_index("model")["group"]
         return Answer(table.assign(group=table["model"].map(groups)), trend_findings(table))
 
-    def _shares(
-        self, study: Study, trainings: pd.DataFrame, report: Progress | None
-    ) -> pd.DataFrame:
+    def _shares(self, study: Study, trainings: pd.DataFrame) -> pd.DataFrame:
         names, mining = self.names, self.mining
         dims = {name: study.entry(name).dims for name in names}
         largest = max(8 * study.size * sum(widths) for widths in dims.values())
@@ -164,7 +156,7 @@ class NeuronShare(StudyQuestion):
                 return str(error)
 
         pairs, rows = list(combinations(range(len(names)), 2)), []
-        for done, (i, j) in enumerate(pairs, start=1):
+        for i, j in tell_each(pairs, "pairs of models"):
             row = {"model_x": names[i], "model_y": names[j], "kin": bool(kin[i, j]), "reason": ""}
             x, y = read(names[i]), read(names[j])
             if isinstance(x, Model) and isinstance(y, Model):
@@ -187,8 +179,6 @@ class NeuronShare(StudyQuestion):
             else:
                 row["reason"] = x if isinstance(x, str) else y
             rows.append(row)
-            if report:
-                report(done, len(pairs), "pairs of models")
         return pd.DataFrame(rows, columns=list(self.columns)[:14])
 
     def plot(self, table: pd.DataFrame) -> Plot:
@@ -323,9 +313,9 @@ class NeuronPairs(StudyQuestion):
     def is_kept(self) -> bool:
         return not self.pair
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         if self.pair:
-            return Answer(self._exciting(study, ask(replace(self, pair=0), study, report)))
+            return Answer(self._exciting(study, ask(replace(self, pair=0), study)))
         counts = (len(study.entry(name).dims) for name in (self.a, self.b))
         layers = chosen_layers(self.mining.layers, *counts)
         x, y = (read_model(study, *each) for each in zip((self.a, self.b), layers, strict=True))

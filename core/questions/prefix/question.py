@@ -17,8 +17,7 @@ from core.competence.records import can_measure
 from core.errors import InputError, PlatoscopeError
 from core.figures.grammar import Axis, Dots, Facet, Fixed, Plot
 from core.modalities import VISION, Item
-from core.options import option, part
-from core.progress import Progress
+from core.options import models_option, option, part
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
@@ -86,18 +85,16 @@ class PrefixBits(StudyQuestion):
         "group": "objective of the vision model",
     }
 
-    x: tuple[str, ...] = option(
-        (),
-        label="Language models",
-        metavar="M",
-        help="causal language models that read the prefix (the largest of each family in the size"
+    x: tuple[str, ...] = models_option(
+        "causal language models that read the prefix (the largest of each family in the size"
         " of the vision models)",
+        name="x",
+        label="Language models",
     )
-    y: tuple[str, ...] = option(
-        (),
+    y: tuple[str, ...] = models_option(
+        "vision models that see the image (one of each of up to four objectives)",
+        name="y",
         label="Vision models",
-        metavar="M",
-        help="vision models that see the image (one of each of up to four objectives)",
     )
     shuffled: bool = option(
         False,
@@ -125,7 +122,7 @@ class PrefixBits(StudyQuestion):
                 )
         return replace(self, x=x, y=y, lessons=replace(self.lessons, level=level))
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         # refused before any map is trained: what is not at hand now may be later
         for name in (*self.x, *self.y):
             reopen(study.entry(name), choose_device(study.device))
@@ -133,7 +130,7 @@ class PrefixBits(StudyQuestion):
         for x in self.x:
             for y in self.y:
                 try:
-                    rows.append({"x": x, "y": y, **_measure(self, x, y, study, report)})
+                    rows.append({"x": x, "y": y, **_measure(self, x, y, study)})
                 except PlatoscopeError as error:
                     study.store.note_failure(error)
                     rows.append({"x": x, "y": y, "reason": str(error)})
@@ -207,10 +204,10 @@ class PrefixPair(StudyQuestion):
     )
     lessons: Lessons = part(Lessons)
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         from core.questions.prefix.training import measure_pair  # timm takes seconds
 
-        return Answer(measure_pair(study, self.x, self.y, self.lessons, self.shuffled, report))
+        return Answer(measure_pair(study, self.x, self.y, self.lessons, self.shuffled))
 
 
 @dataclass(frozen=True)
@@ -229,10 +226,10 @@ class WithoutImage(StudyQuestion):
     tokens: int = option(1, least=1, most=1_024, label="Tokens", help="length of the prefix")
     lessons: Lessons = part(Lessons)
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         from core.questions.prefix.training import measure_without  # timm takes seconds
 
-        return Answer(measure_without(study, self.x, self.tokens, self.lessons, report))
+        return Answer(measure_without(study, self.x, self.tokens, self.lessons))
 
 
 def usual_vision(study: Study) -> tuple[str, ...]:
@@ -267,13 +264,11 @@ def _is_causal(study: Study, name: str) -> bool:
     return study.store.text_costs(study.dataset.name, name) is not None
 
 
-def _measure(
-    question: PrefixBits, x: str, y: str, study: Study, report: Progress | None
-) -> dict[str, Any]:
+def _measure(question: PrefixBits, x: str, y: str, study: Study) -> dict[str, Any]:
     scope, lessons = question.scope, question.lessons
-    pair = ask(PrefixPair(scope, x, y, question.shuffled, lessons), study, report)
+    pair = ask(PrefixPair(scope, x, y, question.shuffled, lessons), study)
     tokens = int(pair["tokens"].iloc[0])
-    plain = ask(WithoutImage(scope, x, tokens, lessons), study, report)
+    plain = ask(WithoutImage(scope, x, tokens, lessons), study)
 
     def wide(table: pd.DataFrame, name: str) -> Float64[np.ndarray, "trainings n"]:
         return table[name].to_numpy(float).reshape(table["training"].nunique(), -1)

@@ -28,7 +28,7 @@ from core.networks.prefixed import (
     tokenize,
     word_vectors,
 )
-from core.progress import Progress
+from core.progress import tell, tell_each
 from core.questions.prefix.lessons import Lessons, Told, measured, taught
 from core.settings import choose_device
 from core.study.study import Study
@@ -61,25 +61,22 @@ class School(NamedTuple):
 
     language: LanguageEncoder
     lessons: Lessons
-    report: Progress | None
 
 
-def measure_pair(
-    study: Study, x: str, y: str, lessons: Lessons, shuffled: bool, report: Progress | None
-) -> pd.DataFrame:
+def measure_pair(study: Study, x: str, y: str, lessons: Lessons, shuffled: bool) -> pd.DataFrame:
     """Return a row per training and stimulus: training, index, own and other (bits of the caption
     behind its own image, and behind another stimulus's), bytes, tokens (length of the prefix).
     """
     vision = _vision(y, study)
-    school = School(_language(x, study), lessons, report)
+    school = School(_language(x, study), lessons)
     indices, material = measured(study, lessons)
-    seen = _see_all(vision, material, _telling(report, "stimuli seen"))
+    seen = _see_all(vision, material, "batches of stimuli seen")
     exam = _exam(school.language, indices, material, length=seen.shape[1])
     strangers = _derangement(len(indices), seed=lessons.seed)
     tables = []
     for training in range(lessons.seeds):
         lesson = taught(study, lessons, training=training)
-        shown = _see_all(vision, lesson, _telling(report, "training pictures seen"))
+        shown = _see_all(vision, lesson, "batches of training pictures seen")
         if shuffled:
             shown = shown[_derangement(len(shown), seed=training)]
         make = partial(ImagePrefix, shown, word_vectors(school.language))
@@ -92,13 +89,11 @@ def measure_pair(
     return pd.concat(tables, ignore_index=True).assign(tokens=seen.shape[1])
 
 
-def measure_without(
-    study: Study, x: str, length: int, lessons: Lessons, report: Progress | None
-) -> pd.DataFrame:
+def measure_without(study: Study, x: str, length: int, lessons: Lessons) -> pd.DataFrame:
     """Return a row per training and stimulus: training, index, without (bits of the caption behind
     a prefix that was learned without images), bytes.
     """
-    school = School(_language(x, study), lessons, report)
+    school = School(_language(x, study), lessons)
     indices, material = measured(study, lessons)
     exam = _exam(school.language, indices, material, length=length)
     blank = nothing(length).to(school.language.device)
@@ -129,12 +124,11 @@ def _vision(name: str, study: Study) -> VisionEncoder:
     return encoder
 
 
-def _see_all(encoder: VisionEncoder, material: Told, report: Callable[[int, int], None]) -> Seen:
+def _see_all(encoder: VisionEncoder, material: Told, what: str) -> Seen:
     parts = list[Tensor]()
-    for at in range(0, material.rows, TOGETHER):
+    for at in tell_each(range(0, material.rows, TOGETHER), what):
         rows = range(at, min(at + TOGETHER, material.rows))
         parts.append(see(encoder, [material.picture(row) for row in rows]))
-        report(rows.stop, material.rows)
     return torch.cat(parts)
 
 
@@ -164,7 +158,7 @@ def _trained(
         lesson.captions,
         passes=lessons.passes,
         dice=dice,
-        report=_telling(school.report, f"steps of training {training + 1} of {lessons.seeds}"),
+        told=f"steps of training {training + 1} of {lessons.seeds}",
     )
 
 
@@ -176,14 +170,6 @@ def _derangement(n: int, *, seed: int) -> Int64[np.ndarray, " n"]:
     return others
 
 
-def _telling(report: Progress | None, what: str) -> Callable[[int, int], None]:
-    def tell(done: int, total: int) -> None:
-        if report:
-            report(done, total, what)
-
-    return tell
-
-
 def train(
     encoder: LanguageEncoder,
     prefix: ImagePrefix,
@@ -192,14 +178,13 @@ def train(
     *,
     passes: int,
     dice: torch.Generator,
-    report: Callable[[int, int], None],
+    told: str,
 ) -> ImagePrefix:
     """Train a prefix by AdamW, its rate down a cosine, and return it as it was after the pass that
     codes the validation captions best.
 
     seen: the images' tokens. captions: of all images, by pass. The last eighth of the images
-    validates. report: called with steps done, and steps in all. Raises TrainingError if the loss
-    stops being a number.
+    validates. told: what progress says. Raises TrainingError if the loss stops being a number.
     """
     teaching, length = len(seen) - max(1, len(seen) // HELD_OUT), seen.shape[1]
     steps, done = passes * math.ceil(teaching / BATCH), 0
@@ -216,7 +201,7 @@ def train(
             optimizer.step()
             schedule.step()
             done += 1
-            report(done, steps)
+            tell(done, steps, told)
         reached = float(code_all(encoder, prefix, seen[teaching:], *exam).mean())
         if not math.isfinite(reached):
             raise TrainingError(

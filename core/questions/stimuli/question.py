@@ -17,8 +17,7 @@ from core.figures.theme import Mode
 from core.machine.compiling import load_umap
 from core.metrics.knn import count_shared
 from core.options import MOST_STIMULI, neighbors_option, option, part, seed_option
-from core.progress import Progress
-from core.questions.alignment.pairs import complete_pair
+from core.questions.alignment.question import complete_pair
 from core.questions.asking import ask
 from core.questions.dispersion.question import ConsensusSpace, JointQuestion, StimulusDispersion
 from core.questions.finding import Finding
@@ -54,7 +53,7 @@ class StimulusList(StudyQuestion):
     def is_kept(self) -> bool:
         return False
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         """Return a row per stimulus: index, stimulus, and a column per caption level."""
         table = studied_stimuli(study)
         captions = study.store.captions(study.dataset.name)
@@ -95,13 +94,13 @@ class StimulusMap(JointQuestion):
     def is_kept(self) -> bool:
         return self.map == "umap"
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         """Lay out the stimuli, or a sample of more than `self.drawn`.
 
         share_x, share_y: of the variance of all stimuli; NaN of UMAP, whose axes are no components.
         """
-        table = ask(StimulusDispersion(self.scope, self.joint), study, report)
-        joint = ask(ConsensusSpace(self.scope, self.joint), study, report).filter(like="axis_")
+        table = ask(StimulusDispersion(self.scope, self.joint), study)
+        joint = ask(ConsensusSpace(self.scope, self.joint), study).filter(like="axis_")
         rows = draw_sample(len(table), self.drawn, seed=self.seed)
         space, shares = joint.to_numpy(np.float64), np.full(2, np.nan)
         if self.map == "pca":
@@ -199,7 +198,7 @@ class StimulusNeighbors(StudyQuestion):
     def is_kept(self) -> bool:
         return False
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         """Count the neighbors that two layers share: a row per stimulus, index, shared, k; the mean
         of shared over k is their alignment by mutual k-nearest neighbors.
 

@@ -15,8 +15,8 @@ from core.encoders.encoder import ModelCard
 from core.errors import InputError, MetricError
 from core.figures.grammar import Axis, Dots, Facet, Fixed, Heat, Level, Line, Plot, Scale, Symbols
 from core.modalities import VISION
-from core.options import MOST_LAYERS, draws_option, option, part
-from core.progress import Progress
+from core.options import MOST_LAYERS, draws_option, models_option, option, part
+from core.progress import tell_each
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
@@ -26,23 +26,21 @@ from core.questions.stitching.bench import (
     IDENTITY,
     ITSELF,
     LEAST,
+    OTHER_SEED,
     PLACE,
     RANDOM,
     STITCHED,
-    TRAINED,
-    Fitting,
-    least_path,
-    make_stitches,
-    need_world,
-)
-from core.questions.stitching.roster import (
-    OTHER_SEED,
     SUPERVISED,
+    TRAINED,
     Duo,
+    Fitting,
     across_kinds,
     across_objectives,
     default_pair,
+    least_path,
     list_models,
+    make_stitches,
+    need_world,
 )
 from core.statistics.intervals import LEAST_SIDE, grid_correlation, grid_interval, student_interval
 from core.statistics.nulls import adjust
@@ -150,17 +148,17 @@ class Stitch(StudyQuestion):
                 raise MetricError(f"{name} has no layer {layer}, only 0 … {count - 1}")
         return replace(question, layer_x=layer_x, layer_y=layer_y, measure=Measure())
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         cards = [study.entry(name).card for name in (self.x, self.y)]
         if not self.all_layers:
             assert self.layer_x is not None
             assert self.layer_y is not None
             places = [(self.layer_x, self.layer_y)]
-            table = make_stitches(study, self.x, self.y, self.fitting, places, report)
+            table = make_stitches(study, self.x, self.y, self.fitting, places)
             table = _with_names(table, cards)
             return Answer(table, stitch_findings(table))
         places = list(np.ndindex(*(len(card.layers) for card in cards)))
-        table = make_stitches(study, self.x, self.y, self.fitting, places, report)
+        table = make_stitches(study, self.x, self.y, self.fitting, places)
         lost = table.pivot(index=PLACE, columns="h", values="lost")
         rows = table[table["h"] == TRAINED].set_index(PLACE)[OF_PAIR]
         for h in (LEAST, IDENTITY, RANDOM):
@@ -315,12 +313,8 @@ class StitchMany(StudyQuestion):
         help="kind: another seed, objective or size, another depth; competence: two objectives as"
         " they get better",
     )
-    names: tuple[str, ...] = option(
-        (),
-        name="models",
-        label="Models",
-        metavar="M",
-        help="vision models that finished a usual training, in all their seeds (all that fit)",
+    names: tuple[str, ...] = models_option(
+        "vision models that finished a usual training, in all their seeds (all that fit)"
     )
     size: str = option(
         "s", label="Size", metavar="SIZE", help="of the models that go on, by kind: xs, s or m"
@@ -360,8 +354,8 @@ class StitchMany(StudyQuestion):
             )
         return question
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        rows = measure_duos(study, self.duos(self.chosen(study)), self.fitting, report)
+    def answer(self, study: Study) -> Answer:
+        rows = measure_duos(study, self.duos(self.chosen(study)), self.fitting)
         if self.by == "kind":
             table = compare_kinds(rows)
             return Answer(table, kind_findings(table))
@@ -603,14 +597,12 @@ def correlate(table: pd.DataFrame) -> tuple[float, float, float, float, float]:
     return rho, *grid_interval(alignment, lost), p, apart
 
 
-def measure_duos(
-    study: Study, duos: Sequence[Duo], fitting: Fitting, report: Progress | None
-) -> pd.DataFrame:
+def measure_duos(study: Study, duos: Sequence[Duo], fitting: Fitting) -> pd.DataFrame:
     """Return a row per pair of models: what is lost on average over the depths of its kind, by h as
     it is fitted, and by least squares alone.
     """
     rows = []
-    for duo in duos:
+    for duo in tell_each(duos, "pairs of models stitched"):
         last_x, last_y = (len(study.entry(name).card.layers) - 1 for name in (duo.x, duo.y))
         ends = [(round(x * last_x), round(y * last_y)) for x, y in duo.depths]
         places = list(dict.fromkeys(ends))
@@ -620,8 +612,6 @@ def measure_duos(
         of_h = {name: means.loc[TRAINED, name] for name in names}
         named = {"kind": duo.kind, "x": duo.x, "y": duo.y, "pairs": len(places)}
         rows.append({**named, **of_h, "least_squares": means.loc[LEAST, LOST]})
-        if report:
-            report(len(rows), len(duos), "pairs of models stitched")
     return pd.DataFrame(rows, columns=list(DUO))
 
 

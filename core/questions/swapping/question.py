@@ -13,7 +13,6 @@ from jaxtyping import Int64
 from core.errors import InputError, NotApplicableError, UnknownNameError
 from core.figures.grammar import Axis, Dots, Facet, Fixed, Heat, Palette, Plot, Scale, Symbols
 from core.options import MOST_STIMULI, draws_option, option, seed_option
-from core.progress import Progress
 from core.questions.finding import Finding
 from core.questions.question import Answer, StudyQuestion
 from core.statistics.intervals import crossed_mean, ratio_interval
@@ -124,7 +123,7 @@ class Swap(StudyQuestion):
         factors = tuple(factor_classes(study, self.factors))
         return replace(self, spaces=spaces, factors=factors, anchors=anchors)
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         from core.questions.swapping.trials import run_trials  # torch takes seconds
 
         classes = factor_classes(study, self.factors)
@@ -136,7 +135,6 @@ class Swap(StudyQuestion):
             folds=self.folds,
             permutations=self.permutations,
             seed=self.seed,
-            report=report,
         )
         modalities = study.models().set_index("model")["modality"]
         sides = [str(modalities[space.rpartition(":")[0]]) for space in self.spaces]

@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float, Float32, Float64, Int64
 
 from core.competence.probes import STRENGTHS, Split, fit
 from core.machine.memory import check_memory
-from core.progress import Progress, tell_each
+from core.progress import tell, tell_each
 from core.spaces.preprocess import normalize_rows
 
 WAYS = ("orthogonal", "relative")
@@ -118,7 +118,6 @@ def run_trials(
     folds: int,
     permutations: int,
     seed: int,
-    report: Progress | None = None,
 ) -> Trials:
     """Fit a probe of every factor in every space, and use it in every other, by every way.
 
@@ -155,8 +154,7 @@ def run_trials(
                 for draw, order in enumerate(tell_each(orders, "random pairings of the anchors")):
                     answers = probes[way].answer(swapped(way, guest, host, order, test))
                     null[key][draw] += (answers == truth[:, test]).sum(axis=1) / n
-            if report:
-                report(fold * len(spaces) + place + 1, folds * len(spaces), "probes swapped")
+            tell(fold * len(spaces) + place + 1, folds * len(spaces), "probes swapped")
     return Trials(right, null)
 
 

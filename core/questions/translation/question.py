@@ -32,20 +32,13 @@ from core.figures.grammar import (
 from core.machine.memory import check_memory
 from core.metrics import METRICS
 from core.options import MOST_STIMULI, neighbors_option, option, part, seed_option
-from core.progress import Progress
-from core.questions.finding import Finding
+from core.progress import tell_each
+from core.questions.finding import ALPHA, Finding
 from core.questions.question import Answer, StudyQuestion
-from core.questions.translation.matching import (
-    agreement,
-    chance_interval,
-    chance_of,
-    kernel_of,
-    match,
-    partner_rank,
-)
+from core.spaces.kernels import centered, linear
 from core.spaces.preprocess import normalize_rows
 from core.statistics.correlations import FEWEST, Correlation
-from core.statistics.intervals import mean_interval
+from core.statistics.intervals import TAILS, mean_interval
 from core.statistics.nulls import adjust, draw_orders
 from core.statistics.trends import exchange, jackknife
 from core.study.models import UNTRAINED, clusters, is_reality, trained
@@ -53,8 +46,110 @@ from core.study.spaces import Layer, by_size, find_spaces
 from core.study.study import Study, known_worlds
 from core.study.trainings import describe_trainings, kinship
 
+MOST = 40  # fixed points; more have a probability below 10⁻⁴⁷
+STARTS = "starts of one matching"
+
+Kernel = Float64[np.ndarray, "n n"]
+Permutation = Int64[np.ndarray, " n"]
+
+
+def kernel_of(space: Float[np.ndarray, "n d"]) -> Kernel:
+    """Return the centered kernel of cosines, its squared entries 1 on average; raises as
+    `normalize_rows` and `centered`.
+    """
+    return len(space) * centered(linear(normalize_rows(space.astype(np.float64))))
+
+
+def agreement(a: Kernel, b: Kernel, matched: Permutation) -> float:
+    """Return the linear CKA of two spaces so paired, in [−1, 1]; matched: of each row of a its row
+    of b.
+    """
+    return float((a * b[np.ix_(matched, matched)]).mean())
+
+
+def match(a: Kernel, b: Kernel, *, starts: int, seed: int) -> Permutation:
+    """Return for each row of a its row of b: the best of several solutions by Frank–Wolfe, from
+    matched profiles, the mean of all permutations and random starts.
+
+    The rows of b are shuffled first, so that their order tells nothing. Source: Vogelstein et al.
+    2015 (FAQ).
+    """
+    from scipy.optimize import quadratic_assignment
+
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(b))
+    shuffled = b[np.ix_(order, order)]
+    first = np.eye(len(a))[match_profiles(a, shuffled)]
+    best, most = np.arange(len(a)), -np.inf
+    for start in tell_each((first, "barycenter", *["randomized"] * starts), STARTS):
+        options: Any = {"maximize": True, "P0": start, "rng": rng}
+        solved = quadratic_assignment(a, shuffled, method="faq", options=options)
+        if solved.fun > most:
+            best, most = np.asarray(solved.col_ind, dtype=np.int64), solved.fun
+    matched: Permutation = order[best]
+    return matched
+
+
+def match_profiles(a: Kernel, b: Kernel) -> Permutation:
+    """Match stimuli by the sorted rows of both kernels. Source: Mémoli 2011, third lower bound."""
+    from scipy.optimize import linear_sum_assignment
+
+    rows_a, rows_b = np.sort(a, axis=1), np.sort(b, axis=1)
+    costs = (rows_a**2).sum(1)[:, None] + (rows_b**2).sum(1) - 2 * rows_a @ rows_b.T
+    return np.asarray(linear_sum_assignment(costs)[1], dtype=np.int64)
+
+
+def partner_rank(a: Kernel, b: Kernel, matched: Permutation, truth: Permutation) -> float:
+    """Return the mean rank of the true partner among all candidates: 1 is first, 0.5 chance.
+
+    Stimulus i of a and j of b are Σₖ (Aᵢₖ − B_p(k)j)² apart; ties count half.
+    """
+    profiles = b[matched]
+    apart = (profiles**2).sum(0) - 2 * a @ profiles
+    own = apart[np.arange(len(a)), truth][:, None]
+    beyond = (apart > own).sum(1) + ((apart == own).sum(1) - 1) / 2
+    return float(beyond.mean() / (len(a) - 1))
+
+
+@cache
+def fixed_points(n: int) -> Float64[np.ndarray, " k"]:
+    """Return the probabilities of 0, 1, 2 … fixed points of a random permutation of n: 1/k! Σ_j≤n−k
+    (−1)ʲ/j!. Source: Montmort 1708.
+    """
+    signs = (-1.0) ** np.arange(n + 1)
+    inverse = 1 / np.cumprod([1.0, *range(1, min(n, MOST) + 1)])
+    alternating = np.cumsum(signs[: len(inverse)] * inverse)
+    most = min(n, MOST)
+    rest = np.minimum(n - np.arange(most + 1), len(alternating) - 1)
+    chances: np.ndarray = inverse[: most + 1] * alternating[rest]
+    chances.flags.writeable = False
+    return chances
+
+
+def summed_points(n: int, draws: int) -> Float64[np.ndarray, " k"]:
+    total = np.ones(1)
+    for _ in range(draws):
+        total = np.convolve(total, fixed_points(n))
+    return total
+
+
+def chance_interval(n: int, draws: int) -> tuple[float, float]:
+    """Return the 95% interval of the share of partners that random matchings find, over so many
+    draws of n stimuli.
+    """
+    chances = summed_points(n, draws)
+    below = np.cumsum(chances)
+    low = int(np.searchsorted(below, TAILS[0]))
+    high = int(np.searchsorted(below, TAILS[1] - 1e-12))
+    return low / (n * draws), high / (n * draws)
+
+
+def chance_of(found: int, n: int, draws: int) -> float:
+    """Return how often random matchings find as many partners or more: an exact one-sided p."""
+    return float(min(1.0, summed_points(n, draws)[found:].sum()))
+
+
 SIZE, SIZES = 64, (16, 32, 64, 128)
-SURE = 0.05
 HALF = 0.5  # of the partners: from here on a translation works
 MATRICES = 12  # of a number for every two stimuli, while two spaces are matched
 DIMS, FEW = 16, 8  # dimensions and stimuli of what a machine is timed with
@@ -166,22 +261,18 @@ class Translation(StudyQuestion):
             raise InputError(f"two spaces or more expected; got {len(spaces)}: name another")
         return replace(self, spaces=tuple(map(str, spaces)), sizes=sizes)
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
+    def answer(self, study: Study) -> Answer:
         places = find_spaces(study, self.spaces)
         matching, kinds = self.matching, dict(kinds_of(study, places))
         held = {place: study.spaces(place.model)[place.layer] for place in places}
         steps = [(pair, size) for pair in combinations(places, 2) for size in self.sizes]
         rows = []
-        for done, (pair, size) in enumerate(steps):
-            if report:
-                report(done, len(steps), "matchings")
+        for pair, size in tell_each(steps, "matchings"):
             x, y = (held[place] for place in pair)
             sets = draw_sets(study.size, size, draws=matching.draws, seed=matching.seed)
             measured = measure_pairs([(x[one], y[one]) for one in sets], matching)
             about = {"space_x": str(pair[0]), "space_y": str(pair[1]), "kind": kinds[pair]}
             rows.append(about | measured)
-        if report:
-            report(len(steps), len(steps), "matchings")
         table = pd.DataFrame(rows)
         table = table.assign(q=adjust(table["p"].to_numpy(float)))[list(self.columns)]
         if len(self.spaces) == 2:
@@ -196,7 +287,7 @@ class Translation(StudyQuestion):
 def pair_findings(table: pd.DataFrame, *, seed: int) -> list[Finding]:
     """Return whether more aligned pairs are easier to translate, and how many are beyond chance."""
     order = alignment_and_rank(table, seed=seed)
-    sure, half = int((table["q"] <= SURE).sum()), int((table["top1"] >= HALF).sum())
+    sure, half = int((table["q"] <= ALPHA).sum()), int((table["top1"] >= HALF).sum())
     return [
         Finding(
             "More aligned models are easier to translate",
@@ -291,7 +382,7 @@ def usual_models(study: Study) -> list[str]:
 
 def _best(rows: pd.DataFrame) -> Finding:
     """Return whether matches are found beyond chance, at the best size."""
-    sure = rows[rows["q"] <= SURE]
+    sure = rows[rows["q"] <= ALPHA]
     best = (rows if sure.empty else sure).nlargest(1, "top1").iloc[0]
     return Finding(
         f"{best['space_x']} and {best['space_y']} are matched beyond chance"

@@ -34,7 +34,7 @@ from core.figures.grammar import (
 )
 from core.metrics import METRICS
 from core.options import option, options_of, part, seed_option
-from core.progress import Progress, tell_each
+from core.progress import tell_each
 from core.questions.finding import Finding
 from core.questions.question import Answer, Question
 from core.spaces.kernels import centered
@@ -391,7 +391,7 @@ class Contrastive(Question):
             raise InputError(f"{unused} makes no difference here; leave it out")
         return self
 
-    def answer(self, study: None, report: Progress | None) -> Answer:
+    def answer(self, study: None) -> Answer:
         with in_one_thread():
             if self.of == "modalities":
                 table = lose_sight(self.setup)

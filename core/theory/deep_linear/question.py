@@ -13,7 +13,7 @@ import pandas as pd
 from core.errors import InputError, UnknownNameError
 from core.figures.grammar import Plot
 from core.options import option, part, seed_option
-from core.progress import Progress, tell_each
+from core.progress import tell_each
 from core.questions.finding import Finding
 from core.questions.question import Answer, Question
 from core.statistics.intervals import mean_interval
@@ -441,7 +441,7 @@ class DeepLinear(Question):
     def findings(self, tables: Tables) -> list[Finding]:
         return list(preset_of(self.preset).say(tables["looks"], tables))
 
-    def answer(self, study: None, report: Progress | None) -> Answer:
+    def answer(self, study: None) -> Answer:
         tables = self.simulate()
         if self.rows not in tables:
             raise InputError(f"{self.preset} has no {self.rows}; it has {', '.join(tables)}")
@@ -528,7 +528,7 @@ class Symmetry(Question):
             ),
         ]
 
-    def answer(self, study: None, report: Progress | None) -> Answer:
+    def answer(self, study: None) -> Answer:
         tables = self.simulate()
         return Answer(tables["looks"], self.findings(tables))
 

@@ -11,8 +11,7 @@ import streamlit as st
 
 from core.competence.records import MEASURED
 from core.figures.numbers import count_text
-from core.questions.alignment.pairs import best_layers
-from core.questions.alignment.question import Alignment
+from core.questions.alignment.question import Alignment, best_layers
 from core.questions.competence.question import CompetenceScores
 from core.questions.metrics.question import MetricPair
 from core.study.layers import ALL

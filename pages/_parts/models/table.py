@@ -16,8 +16,7 @@ from core.questions.alignment.axes import COMPETENCE, find_axis
 from core.questions.competence.question import TasksSolved
 from core.questions.finding import sentences
 from core.questions.models.balance import ModelBalance, median
-from core.questions.models.question import ModelTable
-from core.questions.models.standings import DESCRIBED, groups_of
+from core.questions.models.question import DESCRIBED, ModelTable, groups_of
 from core.study.models import basis_of, language_basis, reads
 from pages._parts.models import views
 from pages._shared import controls, exportbar, facts, frame, prose, queries, section, selection

@@ -13,8 +13,7 @@ import streamlit as st
 from core.errors import InputError
 from core.questions.finding import sentences
 from core.questions.models.figures import tree
-from core.questions.models.geometry import cluster, distances
-from core.questions.models.pairs import ModelPairs
+from core.questions.models.pairs import ModelPairs, cluster, distances
 from core.questions.models.question import ModelMap, ModelTable
 from core.study.layers import score_matrix
 from core.study.models import has_unfinished, is_measured, is_reality, without_variants

@@ -9,7 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from core.figures.theme import INK, Mode
-from core.questions.overview.scene import Scene
+from core.questions.closeness import Scene
 
 HTML = """<div class="map">
 <div class="top"><div class="keys" role="group" aria-label="Metric"></div>

@@ -1,4 +1,4 @@
-// The convergence map: draws a scene that the server has laid out (core/questions/overview/scene.py).
+// The convergence map: draws a scene that the server has laid out (core/questions/closeness.py).
 const NS = "http://www.w3.org/2000/svg", R = 270;
 const SECONDS = 3.8;
 const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -59,7 +59,7 @@ def show() -> None:
 def show_run(question: Contrastive, preset: Preset) -> None:
     """Draw what a run shows."""
     question.complete(None)
-    answered = held(question, lambda: question.answer(None, None))
+    answered = held(question, lambda: question.answer(None))
     table, said = answered.table, sentences(answered.findings)
     prose.answer(said[:1])
     plots = {"kernels": kernels_plot(table)} if "learned" in table else {}

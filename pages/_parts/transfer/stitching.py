@@ -8,10 +8,9 @@ import pandas as pd
 import streamlit as st
 
 from core.errors import InputError
-from core.questions.stitching import bench, roster
-from core.questions.stitching.bench import Fitting, Start
+from core.questions.stitching import bench
+from core.questions.stitching.bench import Duo, Fitting, Start
 from core.questions.stitching.question import Stitch, StitchMany
-from core.questions.stitching.roster import Duo
 from pages._shared import bar, controls, frame, queries, section
 from pages._shared.address import bind, fragment
 from pages._shared.controls import Look
@@ -33,12 +32,12 @@ objective; its fill is the source model's color, its ring the target model's."""
 OPTIONS = controls.options_by_name(Stitch)
 STARTS: dict[Start, str] = {"least-squares": "least squares", "random": "random"}
 PRESETS = {  # kinds of pairs, and what their buttons say
-    roster.OTHER_SEED: "Another seed",
+    bench.OTHER_SEED: "Another seed",
     "self-supervised → supervised": "Self-supervised → supervised",
     "CLIP → supervised": "CLIP → supervised",
-    roster.SMALL: roster.SMALL[:1].upper() + roster.SMALL[1:],
-    roster.EARLY: "Early → late",
-    roster.LATE: "Late → early",
+    bench.SMALL: bench.SMALL[:1].upper() + bench.SMALL[1:],
+    bench.EARLY: "Early → late",
+    bench.LATE: "Late → early",
 }
 
 
@@ -118,7 +117,7 @@ def show_many(at: Place) -> None:
 def pick(at: Place) -> Stitch:
     """Draw the controls of two models, their layers and the fit."""
     models = queries.models(at)
-    models = models[models["model"].isin(roster.stitchable(queries.study(at)))]
+    models = models[models["model"].isin(bench.stitchable(queries.study(at)))]
     if len(models) < 2:
         raise frame.NeededError(f"Needs 2 models with weights; {len(models)} loaded.")
     x, y = _pick_models(at, models)
@@ -137,7 +136,7 @@ def pick(at: Place) -> Stitch:
 def _pick_models(at: Place, models: pd.DataFrame) -> tuple[str, str]:
     """Choose the source model and the target model."""
     try:
-        x, y = roster.default_pair(queries.study(at))
+        x, y = bench.default_pair(queries.study(at))
     except InputError:  # no two trained vision models
         x, y = models["model"].iloc[0], models["model"].iloc[1]
     x = controls.pick_model(OPTIONS["x"].label, models, "x", default=x)
@@ -165,7 +164,7 @@ def kept_places(at: Place, question: Stitch) -> set[tuple[int, int]]:
 
 def _offer_presets(at: Place) -> None:
     """Draw a button for each kind of pair that is there; it chooses both models and layers."""
-    duos = roster.across_kinds(roster.list_models(queries.study(at)), StitchMany().size)
+    duos = bench.across_kinds(bench.list_models(queries.study(at)), StitchMany().size)
     first = {duo.kind: duo for duo in reversed(duos)}  # of several seeds the first
     with st.container(horizontal=True, gap="small"):
         for kind, label in PRESETS.items():

@@ -9,7 +9,6 @@ import streamlit as st
 
 from core.questions.alignment.axes import PLURALS, Side, offered_axes
 from core.questions.alignment.question import Alignment
-from core.questions.asking import completed
 from core.questions.competence.question import (
     CompetenceScores,
     Contenders,
@@ -125,7 +124,7 @@ def pick(at: Place) -> Alignment:
 @st.cache_data(max_entries=32, show_spinner=False)
 def usual(at: Place, side: Side) -> Alignment:
     """Return the question that is asked at first, in full."""
-    question = completed(Alignment(at.scope, axis_models=side), queries.study(at))
+    question = Alignment(at.scope, axis_models=side).complete(queries.study(at))
     assert isinstance(question, Alignment)
     return question
 

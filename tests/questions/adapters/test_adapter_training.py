@@ -14,8 +14,7 @@ import torch
 
 from core.errors import InputError, MetricError, TrainingError
 from core.metrics import METRICS
-from core.questions.adapters.maps import Parts, Settings, joined, split
-from core.questions.adapters.retrieval import rank_own, recall
+from core.questions.adapters.maps import Parts, Settings, joined, rank_own, recall, split
 from core.questions.adapters.training import train
 
 N = 256

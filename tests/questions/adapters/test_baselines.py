@@ -18,8 +18,7 @@ from core.questions.adapters.baselines import (
     relative,
     ridge,
 )
-from core.questions.adapters.maps import POWER, split
-from core.questions.adapters.retrieval import median_rank, rank_own, recall
+from core.questions.adapters.maps import POWER, median_rank, rank_own, recall, split
 
 N = 200
 PARTS = split(N)

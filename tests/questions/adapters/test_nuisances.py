@@ -124,7 +124,7 @@ def test_probes_see_rows_of_length_1_before_and_after_whatever_the_loss_compares
 
     monkeypatch.setattr("core.questions.adapters.probes.PROBES", {"linear": remember})
     asked = build_question(Adaptation, {**ASKED, "products": "raw"})
-    asked.complete(study).answer(study, None)
+    asked.complete(study).answer(study)
     assert {space.shape[1] for space in seen} > {ASKED["width"]}
     for space in seen:
         np.testing.assert_allclose(np.linalg.norm(space, axis=1), 1, rtol=1e-5)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError, MetricError
-from core.questions.adapters.retrieval import Ranks, median_rank, rank_own, recall
+from core.questions.adapters.maps import Ranks, median_rank, rank_own, recall
 
 
 def spaces(seed: int, n: int = 9, d: int = 3) -> tuple[np.ndarray, np.ndarray]:

@@ -8,8 +8,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from core.encoders.encoder import REALITY
-from core.questions.alignment.axes import AXES
-from core.questions.alignment.points import trend_points
+from core.questions.alignment.axes import AXES, trend_points
 from core.questions.alignment.question import Alignment, trend_findings
 from core.questions.finding import Finding
 from core.study.parts import Comparison

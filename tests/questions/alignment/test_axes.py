@@ -11,7 +11,7 @@ from core.competence.scores import import_scores
 from core.errors import UnknownNameError
 from core.questions.alignment.axes import offered_axes
 from core.questions.alignment.question import Alignment
-from core.questions.asking import answer, ask, completed
+from core.questions.asking import answer, ask
 from core.questions.competence.question import CompetenceScores, TasksSolved
 from core.recipe import Recipe
 from core.store import Store, write_result
@@ -30,7 +30,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 
 def test_bits_of_language_models_stand_on_the_axis_and_objectives_in_panels(study):
-    question = completed(Alignment(), study)
+    question = Alignment().complete(study)
     table = ask(question, study)
     assert question.axis == "competence"
     skill = study.competence().set_index("model")["value"]
@@ -64,7 +64,7 @@ def test_bits_per_byte_of_a_text_are_taken_from_one_as_published(tmp_path):
     axis = offered_axes(registry, study.models())[name]
     assert axis.title == "1 − coded text (user)"
     for side, usual in (("language", "competence"), ("vision", "parameters")):
-        assert completed(Alignment(axis_models=side), study).axis == usual
+        assert Alignment(axis_models=side).complete(study).axis == usual
 
 
 def test_tasks_solved_by_vision_models_stand_on_the_axis_and_families_in_panels(study):

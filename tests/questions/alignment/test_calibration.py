@@ -19,7 +19,6 @@ import core.study.comparing
 from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.knn import mutual_share
-from core.progress import Progress
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.spaces.neighbors import nearest
@@ -74,7 +73,6 @@ def align_calibrated(
     metric: str = "mutual_knn",
     layers: str = "best",
     calibration: Calibration = UNCALIBRATED,
-    report: Progress | None = None,
     **parameters,
 ) -> pd.DataFrame:
     question = Alignment(
@@ -85,7 +83,7 @@ def align_calibrated(
         comparison=Comparison.of(metric, parameters, layers=layers),
         calibration=calibration,
     )
-    return ask(question, study, report)
+    return ask(question, study)
 
 
 def sound(study: Study, model: str) -> list[np.ndarray]:

@@ -29,12 +29,12 @@ from core.questions.benefits import (
     learner_of,
     shares,
     size_findings,
-    t_test,
     transfer_findings,
     transfer_verdicts,
     with_trends,
 )
 from core.questions.finding import Finding
+from core.statistics.intervals import t_test
 
 SHARES = np.array([1 / 16, 1 / 4, 1.0])
 

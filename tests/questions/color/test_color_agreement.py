@@ -14,7 +14,7 @@ from scipy import stats
 from scipy.spatial.distance import pdist, squareform
 
 from core.errors import MetricError
-from core.questions.color.agreement import permuted, rank_agreement
+from core.questions.color.layout import permuted, rank_agreement
 from core.statistics.nulls import draw_orders
 
 SEEDS = st.integers(0, 2**32 - 1)

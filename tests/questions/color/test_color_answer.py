@@ -19,21 +19,23 @@ from core.options import build as build_question
 from core.questions.asking import answer, ask
 from core.questions.color.counts import count_colors
 from core.questions.color.figures import clouds
-from core.questions.color.perception import LAB, color_words, to_lab
 from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels
 from core.questions.color.sources import (
     BEST,
+    LAB,
     LARGEST,
     PERCEPTION,
     PIXELS,
     WORST,
     Reading,
     choose_model,
+    color_words,
     from_counts,
     from_vectors,
     of_captions,
     of_model,
     of_pixels,
+    to_lab,
 )
 from core.stimuli.images import load_image
 from core.store import Store

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.errors import UnknownNameError
-from core.questions.color.perception import (
+from core.questions.color.sources import (
     color_words,
     to_hex,
     to_lab,

@@ -8,14 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.questions.convergence.hypotheses import Material, _sweep, run_tests
 from core.questions.convergence.levels import (
     KINDS,
     SKILL_THIRDS,
+    Material,
+    _sweep,
     arrange,
     kinds_to_show,
     measure_levels,
     put_on_levels,
+    run_tests,
 )
 from core.questions.convergence.question import (
     ALL,

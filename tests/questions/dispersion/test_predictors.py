@@ -14,18 +14,18 @@ from scipy import stats
 
 from core.errors import MetricError
 from core.questions.asking import ask
-from core.questions.dispersion.prediction import (
-    associate,
-    describe_stimuli,
-    distance_to_neighbors,
-    rank_predictors,
-)
 from core.questions.dispersion.question import (
     ConsensusSpace,
     DispersionPredictors,
     Ranking,
     Spaces,
     StimulusDispersion,
+)
+from core.questions.dispersion.residuals import (
+    associate,
+    describe_stimuli,
+    distance_to_neighbors,
+    rank_predictors,
 )
 from core.stimuli.statistics import describe_captions, describe_images
 from core.store import Store
@@ -155,7 +155,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_study_of_some_stimuli_knows_them_by_words_that_are_rare_in_all(root):
     study, rows = Study(Store(root), "cave"), np.arange(0, SIZE, 4)
-    known = describe_stimuli(study, rows, None)
+    known = describe_stimuli(study, rows)
     assert known["image"]["size"].tolist() == [448 * 300 if i % 3 == 0 else 224 * 224 for i in rows]
     exact = describe_images([Dusk(SIZE).image(i) for i in rows])
     assert known["image"]["brightness"].to_numpy() == pytest.approx(

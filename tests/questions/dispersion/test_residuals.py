@@ -7,14 +7,15 @@ import pytest
 from scipy import stats
 
 from core.errors import MetricError
+from core.progress import heard_by
 from core.questions.dispersion.residuals import (
-    correlate,
     leave_one_out,
     relate,
     residuals,
     summarize,
     tail,
 )
+from core.statistics.correlations import correlate_rows
 from core.statistics.nulls import draw_orders
 from core.statistics.procrustes import generalized_procrustes
 
@@ -118,8 +119,9 @@ def test_each_space_is_compared_with_the_consensus_of_the_others():
 
 def test_leaving_one_out_reports_and_needs_three_spaces():
     told = []
-    leave_one_out(family(3, models=3), report=lambda *progress: told.append(progress))
-    assert told == [(done, 3, "spaces left out of the consensus") for done in (1, 2, 3)]
+    with heard_by(lambda *progress: told.append(progress)):
+        leave_one_out(family(3, models=3))
+    assert told == [(done, 3, "spaces left out of the consensus") for done in range(4)]
     with pytest.raises(MetricError, match="at least three spaces; got 2"):
         leave_one_out(family(3, models=2))
 
@@ -179,10 +181,10 @@ def test_correlations_with_rows_are_numpys_and_none_with_a_constant():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=9), rng.normal(size=(3, 9))
     y[2] = 4
-    assert correlate(x, y) == pytest.approx(
+    assert correlate_rows(x[None], y) == pytest.approx(
         [*(np.corrcoef(x, row)[0, 1] for row in y[:2]), np.nan], nan_ok=True
     )
-    assert np.isnan(correlate(np.ones(9), y)).all()
+    assert np.isnan(correlate_rows(np.ones((1, 9)), y)).all()
 
 
 def test_a_relation_is_scipys_and_the_least_squares_line():

@@ -7,6 +7,7 @@ import pytest
 
 from core.errors import MetricError
 from core.metrics import METRICS
+from core.progress import heard_by
 from core.questions.metrics.scores import COMPARED, calibrate_metrics, make_engines
 from core.spaces.preprocess import normalize_rows
 from core.statistics.nulls import calibrate, draw_orders
@@ -53,9 +54,8 @@ def test_kindred_spaces_lie_above_chance_and_unrelated_ones_do_not():
 def test_a_refusal_is_kept_and_progress_goes_on():
     x, y = spaces(n=4)
     heard = []
-    table = calibrate_metrics(
-        x, y, make_engines(k=5), count=20, seed=0, report=lambda *told: heard.append(told[:2])
-    )
+    with heard_by(lambda *told: heard.append(told[:2])):
+        table = calibrate_metrics(x, y, make_engines(k=5), count=20, seed=0)
     row = table.set_index("metric").loc["mutual_knn"]
     assert np.isnan(row["score"])
     assert "k must lie in 1 … 3" in row["reason"]

@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 
 from core.errors import InputError
-from core.questions.models.geometry import Distances, cluster
+from core.questions.models.pairs import Distances, cluster
 
 
 def found(matrix: np.ndarray, names: list[str] | None = None) -> Distances:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.metrics import METRICS
-from core.questions.models.geometry import distances
+from core.questions.models.pairs import distances
 
 KNN, ANGLE = METRICS["mutual_knn"].spec, METRICS["shape_angle"].spec
 

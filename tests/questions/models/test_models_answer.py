@@ -15,7 +15,6 @@ import pytest
 from core.encoders.encoder import ModelCard
 from core.errors import InputError
 from core.options import Value
-from core.progress import Progress
 from core.questions import asking
 from core.questions.asking import ask
 from core.questions.models.pairs import ModelPairs, Roster
@@ -34,11 +33,10 @@ def pair_models(
     names: Sequence[str],
     metric: str = "mutual_knn",
     layers: str = "best",
-    report: Progress | None = None,
     **parameters: Value,
 ) -> pd.DataFrame:
     comparison = Comparison.of(metric, parameters, layers=layers)
-    return ask(ModelPairs(roster=Roster(tuple(names)), comparison=comparison), study, report)
+    return ask(ModelPairs(roster=Roster(tuple(names)), comparison=comparison), study)
 
 
 def map_models(

@@ -8,10 +8,10 @@ import pytest
 
 from core.errors import InputError, UnknownNameError
 from core.questions.asking import answer, ask
-from core.questions.models.pairs import ModelPairs, closest_two
-from core.questions.models.question import ModelTable, Targets
-from core.questions.models.standings import (
-    closest,
+from core.questions.models.pairs import ModelPairs, closest, closest_two
+from core.questions.models.question import (
+    ModelTable,
+    Targets,
     groups_of,
     members_of,
     nearest_to,

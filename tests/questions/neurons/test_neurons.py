@@ -151,6 +151,6 @@ def test_a_constant_model_empties_no_other_pair(study, monkeypatch) -> None:
 
     monkeypatch.setattr(module, "read_model", read)
     names = ("gpt-2-m", "vit-clip-m", "vit-mae-m")
-    table = NeuronShare(SCOPE, names, MINING).answer(study, None).table
+    table = NeuronShare(SCOPE, names, MINING).answer(study).table
     assert table["reason"].ne("").tolist() == [True, True, False]
     assert table["share"].notna().tolist() == [False, False, True]

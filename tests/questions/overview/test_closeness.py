@@ -12,8 +12,7 @@ import pytest
 
 from core.errors import UnknownNameError
 from core.questions.asking import ask
-from core.questions.overview.closeness import ConvergenceMap
-from core.questions.overview.scene import R, _distance, lay_out, to_svg
+from core.questions.closeness import ConvergenceMap, R, _distance, lay_out, to_svg
 from core.store import Store
 from core.study.comparing import align_models
 from core.study.models import usual

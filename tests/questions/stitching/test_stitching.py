@@ -19,7 +19,7 @@ from core.errors import InputError, MetricError
 from core.networks import heads
 from core.questions.asking import ask, question_recipe
 from core.questions.kept import FRESH, list_results
-from core.questions.stitching import bench, roster
+from core.questions.stitching import bench
 from core.questions.stitching.bench import Fitting, least_path, summarize
 from core.questions.stitching.question import (
     LOST,
@@ -90,7 +90,7 @@ def family(rise: float, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
         ]
     )
     place = {"XS": 0.0, "S": 1.0, "M": 2.0}  # tenths of the tasks
-    duos = roster.across_objectives(models, ("multitask", "SimCLR", "CLIP"))
+    duos = bench.across_objectives(models, ("multitask", "SimCLR", "CLIP"))
     about = models.set_index("model")
     rows = [
         {
@@ -136,34 +136,34 @@ def test_a_trend_over_size_is_found_and_none_is_made_up() -> None:
 def test_kinds_are_judged_beside_another_seed() -> None:
     models, _ = family(0.0)
     blank = models.iloc[[0]].assign(model="blank", group="untrained", size="S", objective="none")
-    duos = roster.across_kinds(pd.concat([models, blank]), "s")
+    duos = bench.across_kinds(pd.concat([models, blank]), "s")
     counts = pd.Series([duo.kind for duo in duos]).value_counts()
     assert counts.to_dict() == dict.fromkeys(
         [
-            roster.OTHER_SEED,
-            roster.EARLY,
-            roster.LATE,
-            roster.SMALL,
-            roster.LARGE,
-            roster.UNTRAINED,
+            bench.OTHER_SEED,
+            bench.EARLY,
+            bench.LATE,
+            bench.SMALL,
+            bench.LARGE,
+            bench.UNTRAINED,
             *(f"{a} → {b}" for a in ("self-supervised", "CLIP") for b in ("supervised",)),
             *(f"{a} → {b}" for a in ("supervised",) for b in ("self-supervised", "CLIP")),
         ],
         3,
     )
-    lost = {roster.OTHER_SEED: (0.1, 0.11, 0.12), roster.UNTRAINED: (0.8, 0.81, 0.83)}
+    lost = {bench.OTHER_SEED: (0.1, 0.11, 0.12), bench.UNTRAINED: (0.8, 0.81, 0.83)}
     rows = pd.DataFrame(
         [{"kind": kind, "lost": value} for kind, values in lost.items() for value in values]
     )
     table = compare_kinds(rows).set_index("kind")
-    row = table.loc[roster.UNTRAINED].iloc[0]
+    row = table.loc[bench.UNTRAINED].iloc[0]
     assert row["p"] == pytest.approx(ttest_ind(*lost.values(), equal_var=False).pvalue)
-    assert row["mean"] == pytest.approx(np.mean(lost[roster.UNTRAINED]))
+    assert row["mean"] == pytest.approx(np.mean(lost[bench.UNTRAINED]))
     assert row["low"] < row["mean"] < row["high"]
-    assert np.isnan(table.loc[roster.OTHER_SEED, "p"]).all()
+    assert np.isnan(table.loc[bench.OTHER_SEED, "p"]).all()
     seed, blank = kind_findings(table.reset_index())
     assert seed.value == pytest.approx(0.11)
-    assert blank.value == pytest.approx(np.mean(lost[roster.UNTRAINED]))
+    assert blank.value == pytest.approx(np.mean(lost[bench.UNTRAINED]))
     assert "more than another seed" in blank.note
 
 
@@ -234,4 +234,4 @@ def test_what_cannot_be_asked_is_refused_in_a_sentence(study: Study) -> None:
             ask(question, study)
     with pytest.raises(MetricError, match=r"has no layer 2, only 0 … 1"):
         ask(Stitch(layer_x=2), study)
-    assert roster.stitchable(study) == [NAMES[1], NAMES[0]]
+    assert bench.stitchable(study) == [NAMES[1], NAMES[0]]

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from core.metrics import METRICS
-from core.questions.translation.matching import (
+from core.questions.translation.question import (
     agreement,
     chance_interval,
     chance_of,
+    correlate_pairs,
     fixed_points,
     kernel_of,
     match,
@@ -20,7 +21,6 @@ from core.questions.translation.matching import (
     partner_rank,
     summed_points,
 )
-from core.questions.translation.question import correlate_pairs
 
 RNG = np.random.default_rng(0)
 SPACE = RNG.normal(size=(24, 6))
