@@ -171,7 +171,7 @@ def unasked(study: Study) -> list[str]:
     scored = set(scores.loc[scores["origin"] != MEASURED, "model"])
     unknown = models["family"].isin(UNKNOWN) & ~models["model"].isin(scored)
     imported = [study.entry(name).card.spec.startswith("import:") for name in models["model"]]
-    bare = unknown & imported
+    bare = unknown & np.array(imported, dtype=bool)
     alone = bare.groupby(models["modality"]).transform("all")
     return list(models.loc[bare & ~alone, "model"])
 
