@@ -55,8 +55,9 @@ def heard_by(report: Progress) -> Iterator[None]:
 
 
 def tell(done: int, total: int, what: str) -> None:
-    """Report progress to the current listener."""
-    if report := _listener.get():
+    """Report progress to the current listener; nothing of no work."""
+    report = _listener.get()
+    if report and total:
         report(done, total, what)
 
 

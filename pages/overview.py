@@ -168,7 +168,8 @@ def show_map(at: Place, models: pd.DataFrame) -> None:
     card, kinds = queries.card(at), finished["modality"].value_counts().items()
     item = "stimuli" if card.holds == "ids" else card.holds
     counted = listed([f"{count} {name}" for name, count in kinds])
-    st.caption(f"{card.size:,} {item}, {counted} models.")
+    made = " Synthetic images." if card.world else ""
+    st.caption(f"{card.size:,} {item}, {counted} models.{made}")
     if len(unscored):
         st.caption(f"Without a score: {frame.plain(listed(list(unscored['title'])))} ({reason}).")
     prose.explain("\n\n".join(filter(None, (WHY, describe_control(table)))))

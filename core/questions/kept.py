@@ -50,7 +50,7 @@ def _holds(one: KeptResult) -> str:
     if one.sort == ANSWERS:
         return f"A former question ({one.recipe.kind})"
     name = one.sort
-    of = one.name.removeprefix(SUMMARY) if one.recipe.kind == "captions" else "".join(one.models)
+    of = one.name.removeprefix(SUMMARY) if one.recipe.kind == "captions" else ", ".join(one.models)
     return f"{name[:1].upper()}{name[1:]}{of and ': '}{of}"
 
 

@@ -235,13 +235,13 @@ def test_an_answer_without_another_that_could_not_be_given_is_asked_again(
 ) -> None:
     root = small(tmp_path / "store")
 
-    def count_vision(_: object, study: Study, __: object) -> pd.DataFrame:
+    def count_vision(_: object, study: Study) -> pd.DataFrame:
         vision = study.models()["modality"].eq("vision").sum()
         if vision < 4:
             raise InputError("expected four vision models")
         return pd.DataFrame({"vision": [vision]})
 
-    def go_on(_: object, study: Study, __: object) -> pd.DataFrame:
+    def go_on(_: object, study: Study) -> pd.DataFrame:
         try:
             return ask(StimulusNeighbors(), study)
         except InputError:

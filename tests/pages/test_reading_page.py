@@ -51,15 +51,15 @@ def test_maps_that_were_trained_are_drawn(opened, store, monkeypatch):
     assert "It saves bits in 2 of 2 pairs" in words
 
 
-def fake_pair(question, study, _):
-    rows = fake_without(question, study, None)
+def fake_pair(question, study):
+    rows = fake_without(question, study)
     skill = 8 if question.y == "vit-clip-m" else 4
     own = rows["without"] - skill + np.random.default_rng(skill).random(len(rows))
     costs = {"own": own, "other": rows["without"] + 2}
     return rows.drop(columns="without").assign(**costs, tokens=4)
 
 
-def fake_without(question, study, _):
+def fake_without(question, study):
     noise = np.random.default_rng(len(question.x)).random((question.lessons.seeds, study.size))
     tables = [
         {"training": training, "index": np.arange(study.size), "without": 60 + each}

@@ -56,7 +56,7 @@ LOST, PENALTY, TOLD = "lost", "penalty", "lost, a supervised network goes on"
 By = Literal["kind", "competence"]
 STEP = 0.1  # of competence, that a trend is given for: one task in ten
 WORST = 1.5  # of what is lost: a random map of words loses many times all there is
-SHARE_LOST = "share of the score above chance that is lost"
+SHARE_LOST = "score above chance lost"
 MAPS = {  # what h is, in the order drawn
     TRAINED: "fitted to the task",
     LEAST: "least squares on activations",
@@ -261,7 +261,7 @@ def _stitch_plot(table: pd.DataFrame) -> Plot:
                 ids="layers {layer_x} × {layer_y}",
             ),
         ),
-        x=Axis(f"{SHARE_LOST}: 0% nothing, 100% all", percent=True, ticks=(0, 0.5, 1, 1.5)),
+        x=Axis(SHARE_LOST, percent=True, ticks=(0, 0.5, 1, 1.5)),
         y=Axis("", names=tuple(MAPS.values())),
         levels=(Level(0, "zero", along="x"), Level(1, along="x")),
         empty="The upper network does no better than chance, so nothing can be lost.",
@@ -411,7 +411,7 @@ def _kind_plot(table: pd.DataFrame) -> Plot:
                 card=("<b>{kind}</b>", "mean loss {mean:.1%}[[, from another seed {q:p:q}]]"),
             ),
         ),
-        x=Axis(f"{SHARE_LOST}: 0% nothing, 100% all", percent=True),
+        x=Axis(SHARE_LOST, percent=True),
         y=Axis("", names=tuple(order["kind"])),
         levels=(Level(0, "zero", along="x"), Level(1, along="x")),
         empty="No two models here could be stitched.",

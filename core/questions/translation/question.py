@@ -211,7 +211,7 @@ class Translation(StudyQuestion):
     """Can models be translated into each other with no pairs given?"""
 
     command = "translate"
-    version = 5
+    version = 6
     device = None
     shown = ("space_x", "space_y", "kind", "n", "top1", "alignment", "rank", "q")
     columns: ClassVar[Mapping[str, str]] = {

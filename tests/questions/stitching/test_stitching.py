@@ -17,6 +17,7 @@ from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
 from core.errors import InputError, MetricError
 from core.networks import heads
+from core.progress import heard_by
 from core.questions.asking import ask, question_recipe
 from core.questions.kept import FRESH, list_results
 from core.questions.stitching import bench
@@ -200,7 +201,8 @@ def test_all_layers_are_kept_pair_by_pair_and_gone_on_from(study: Study, monkeyp
     assert one.plot(table).draw("light").data
     told: list[tuple[int, str]] = []
     asked = Stitch(x=NAMES[1], y=NAMES[0], fitting=QUICK, all_layers=True)
-    whole = ask(asked, study, lambda done, _, what: told.append((done, what)))
+    with heard_by(lambda done, _, what: told.append((done, what))):
+        whole = ask(asked, study)
     made = [done for done, what in told if what == "pairs of layers stitched"]
     assert made == [2, 3, 4]  # the first was kept
     assert whole[["layer_x", "layer_y"]].to_numpy().tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
@@ -213,7 +215,7 @@ def test_all_layers_are_kept_pair_by_pair_and_gone_on_from(study: Study, monkeyp
     pd.testing.assert_frame_equal(ask(asked, study), whole)
     states = list_results(study).set_index("holds")["state"]
     assert set(states) == {FRESH}
-    assert f"Fitted head: {NAMES[0]}" in states
+    assert f"Fitted heads: {NAMES[0]}" in states
     again = bench.stitches_recipe(study, *NAMES, QUICK)
     assert again != bench.stitches_recipe(study, *NAMES[::-1], QUICK)
     assert question_recipe(one, study) == question_recipe(one, study)
