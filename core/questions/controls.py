@@ -655,7 +655,7 @@ class ControlRanks(StudyQuestion):
             both = influences[a], influences[b]
             return compare_paired(own[a], own[b], errors=both, draws=self.draws, seed=self.seed)
 
-        order = np.argsort(-means, kind="stable")
+        order = np.argsort(-means, kind="stable").tolist()
         titles = study.models().set_index("model")["title"]
         rows = []
         for rank, at in enumerate(order, start=1):

@@ -22,7 +22,7 @@ LEVEL, POWER = 1.959964, 0.841621  # normal quantiles of 97.5% and 80%
 
 Groups = Int64[np.ndarray, " n"]
 Values = Float64[np.ndarray, " n"]
-Space = Float[np.ndarray, "n d"]
+Space = Float[np.ndarray, "n _"]
 
 
 def group(values: pd.Series) -> Groups:
