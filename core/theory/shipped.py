@@ -9,15 +9,23 @@ from pathlib import Path
 
 import pandas as pd
 
+from core.options import build
 from core.questions.asking import recipe_of
 from core.settings import ROOT
-from core.theory.deep_linear.question import PRESETS, DeepLinear
+from core.theory.deep_linear.breakers import BREAKERS
+from core.theory.deep_linear.question import PRESETS, DeepLinear, Symmetry
 from core.theory.deep_linear.runs import Tables
 
 FOLDER = ROOT / "data" / "theory"
 
 
-def recall(question: DeepLinear, folder: Path = FOLDER) -> Tables:
+SHIPPED: list[DeepLinear | Symmetry] = [
+    *(build(DeepLinear, {"preset": name}) for name in (*PRESETS, *BREAKERS)),
+    Symmetry(),
+]
+
+
+def recall(question: DeepLinear | Symmetry, folder: Path = FOLDER) -> Tables:
     """Return the tables of a run by name; none if they do not come with the project."""
     digest = recipe_of(question).digest
     return {
@@ -29,8 +37,7 @@ def recall(question: DeepLinear, folder: Path = FOLDER) -> Tables:
 if __name__ == "__main__":
     for old in FOLDER.glob("*.parquet"):
         old.unlink()
-    for preset in PRESETS:
-        question = DeepLinear(preset)  # type: ignore[arg-type]
+    for question in SHIPPED:
         digest = recipe_of(question).digest
         for name, table in question.simulate().items():
             table.to_parquet(FOLDER / f"{digest}-{name}.parquet", index=False)

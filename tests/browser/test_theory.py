@@ -7,6 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from core.theory.deep_linear.question import preset_of
 from tests.browser.seen import settle
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -30,7 +31,8 @@ def test_a_row_of_the_table_opens_its_run(visit):
     table = page.locator("[data-testid=stDataFrame]:has(canvas)").last
     table.scroll_into_view_if_needed()
     expect(page.locator("h3")).to_have_count(0)
-    table.locator(".dvn-scroller").click(position={"x": 18, "y": 52})  # the first row's box
-    expect(page.locator("h3").first).to_be_visible()
-    expect(page).to_have_url(re.compile(r"breaker="))
-    expect(page.locator("[class*=chart-broken]").first).to_be_visible()
+    for row, across, name in ((0, 60, "weight-decay"), (3, 500, "saddle")):  # whatever the cell
+        table.locator(".dvn-scroller").click(position={"x": across, "y": 52 + 35 * row})
+        expect(page.locator("h3")).to_have_text(preset_of(name).title)
+        expect(page).to_have_url(re.compile(f"breaker={name}"))
+        expect(page.locator(f".st-key-chart-broken-{name} .js-plotly-plot")).to_be_visible()

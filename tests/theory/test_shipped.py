@@ -5,13 +5,12 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from core.theory.deep_linear.question import PRESETS, DeepLinear
-from core.theory.shipped import recall
+from core.theory.deep_linear.question import DeepLinear
+from core.theory.shipped import SHIPPED, recall
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_every_preset_comes_with_the_project(preset):
-    question = DeepLinear(preset)
+@pytest.mark.parametrize("question", SHIPPED, ids=lambda each: getattr(each, "preset", "symmetry"))
+def test_every_run_of_the_page_comes_with_the_project(question):
     tables = recall(question)
     assert "looks" in tables
     assert question.findings(tables)

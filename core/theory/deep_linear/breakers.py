@@ -200,7 +200,7 @@ def _align(nets: Pair, weights: Sequence[Weights], related: float) -> Matrix:
 BREAKERS: Mapping[str, Breaker] = {
     "weight-decay": Breaker(
         "Weight decay",
-        "nothing but noise chooses among the minima",
+        "noise alone chooses",
         "Balanced norms leave the view Z in every hidden layer but the last.",
         r"h^i = R_i\, \Sigma^{i/D} E^\top M^I Z x, \qquad U \Sigma E^\top = (M^O)^{-1} V (M^I"
         r" Z)^{-1}",
@@ -211,8 +211,8 @@ BREAKERS: Mapping[str, Breaker] = {
     ),
     "gradient-flow": Breaker(
         "Gradient flow",
-        "training has noise and finite steps",
-        "Differences of neighboring layers never change: the first weights decide.",
+        "noise, finite steps",
+        "Differences of layers never change: first weights decide.",
         r"\tfrac{d}{dt}\left(W_{i+1}^\top W_{i+1} - W_i W_i^\top\right) = 0",
         "random share of the first weights",
         (0.0, 0.1, 0.25, 0.5, 1.0),
@@ -221,8 +221,8 @@ BREAKERS: Mapping[str, Breaker] = {
     ),
     "labels": Breaker(
         "Transformed labels",
-        "both networks learn the same labels",
-        "Solutions do not depend on views of the inputs, but on views Φ y of the labels.",
+        "the same labels",
+        "Solutions depend on views Φ y of the labels, not of the inputs.",
         r"y \to \Phi y, \qquad \Phi_A \neq \Phi_B",
         "spread of log Φ",
         (0.0, 0.25, 0.5, 1.0),
@@ -230,7 +230,7 @@ BREAKERS: Mapping[str, Breaker] = {
     ),
     "saddle": Breaker(
         "Saddle",
-        "both networks reach a global minimum",
+        "a global minimum",
         "A solution of lower rank lacks modes that the other one has.",
         r"\operatorname{rank}(W_D \cdots W_1) < \operatorname{rank}(V)",
         "modes that one network lacks",
@@ -241,17 +241,17 @@ BREAKERS: Mapping[str, Breaker] = {
     ),
     "private-data": Breaker(
         "Private features",
-        "both networks see the same data",
-        "If labels depend on what only one network sees, the two learn different maps.",
+        "the same data",
+        "If labels depend on private features, the two maps differ.",
         r"x_A = x + z_A, \qquad x_B = x + z_B, \qquad y = V x + s (P_A z_A + P_B z_B) + \epsilon",
-        "weight of the private features in the labels",
+        "weight of the private features in the labels, 0 for the control",
         (0.0, 0.25, 0.5, 1.0),
         change=add_private_features,
     ),
     "nonlinear-labels": Breaker(
         "Nonlinear labels",
-        "errors are independent of the inputs",
-        "What a linear network misses depends on the inputs; moments do not factorize.",
+        "independent errors",
+        "Errors depend on the inputs; moments do not factorize.",
         r"y = V x + C q(x) + \epsilon, \qquad q_k = \tfrac{1}{\sqrt 2}(z_k^2 - 1), \qquad z ="
         r" \Sigma_x^{-1/2} x",
         "standard deviation of the nonlinear part, over that of the linear one",
@@ -261,8 +261,8 @@ BREAKERS: Mapping[str, Breaker] = {
     ),
     "quiet-labels": Breaker(
         "Labels without noise",
-        "noise reaches every mode of V",
-        "A mode without noise fades; without any noise, the first weights decide.",
+        "noise in every mode",
+        "A mode without noise fades; without any, first weights decide.",
         r"\operatorname{rank}(\sqrt{\Sigma_\epsilon}\, V) < \operatorname{rank}(V)",
         "directions of the labels without noise",
         tuple(map(float, range(13))),
@@ -272,8 +272,8 @@ BREAKERS: Mapping[str, Breaker] = {
     ),
     "unrelated-data": Breaker(
         "Unrelated data",
-        "layers are compared on paired inputs",
-        "Networks that learn the same have nothing in common on unrelated pairs.",
+        "paired inputs",
+        "Networks that learn the same share nothing on unrelated pairs.",
         r"\mathbb{E}[x_A x_B^\top] = (1 - s)\, \Sigma_x, \qquad \mathrm{CKA} \to (1 - s)^2\,"
         r" \mathrm{CKA}",
         "1 − correlation of the paired inputs",
@@ -282,8 +282,8 @@ BREAKERS: Mapping[str, Breaker] = {
     ),
     "two-saddles": Breaker(
         "Two saddles",
-        "both networks reach the same solution",
-        "Two saddles without a mode in common have an alignment of 0, never below.",
+        "the same solution",
+        "Saddles without a common mode have alignment 0, never below.",
         r"f(x) = \sum_{k \in I} \sigma_k u_k e_k^\top \Sigma_x^{-1/2} x, \qquad I_A \neq I_B",
         "modes that each network lacks, the weakest and the strongest",
         (0.0, 1.0, 2.0),

@@ -67,17 +67,24 @@ def layer_maps(pairs: pd.DataFrame) -> Plot:
         pairs = pairs[pairs[name] == pairs[name].max()]
     if "run" in pairs:
         pairs = pairs.assign(least=pairs.groupby("run")["alignment"].transform("min"))
-        facet = Facet("run", note="least alignment {least:.2f}", share="xy")
+        facet = Facet("run", note="least {least:.2f}", share="xy")
     card = ("{row} with {column}: {alignment:.4f}",)
+    scale = CKA if facet else replace(CKA, bar=False)  # few cells have their numbers
     return Plot(
         "Alignment layer by layer",
-        (Heat("column", "row", CKA, label="{alignment:.2f}", card=card),),
-        x=Axis(names=True),
-        y=Axis(names=True),
+        (Heat("column", "row", scale, label="{alignment:.2f}", card=card),),
+        x=_layer_axis(pairs["column"]),
+        y=_layer_axis(pairs["row"]),
         facet=facet,
         row=22,
         table=pairs,
     )
+
+
+def _layer_axis(layers: pd.Series) -> Axis:
+    """Name a network at its first layer alone: a1, 2, b1, 2, 3."""
+    later = layers.str.fullmatch(r"[a-z]([2-9]|\d\d+)")
+    return Axis(names=dict(zip(layers, layers.where(~later, layers.str[1:]), strict=True)))
 
 
 def played(pairs: pd.DataFrame, mode: Mode, narrow: bool = False) -> go.Figure:
@@ -130,9 +137,9 @@ def symmetry(looks: pd.DataFrame, *, at: float | None = None, least: float | Non
     """Draw entropy, loss and least alignment along a symmetry, with two marks: at, least (λ*)."""
     top = max(1e-6, 2 * float(looks["excess_loss"].max()))
     columns = {
-        "entropy": ("Entropy S(λ) over its least", Axis()),
-        "excess_loss": ("Loss above its floor", Axis(range=(0, top))),
-        "alignment": ("Least alignment of the layers", ALIGNMENT),
+        "entropy": ("Entropy S(λ)", Axis()),
+        "excess_loss": ("Loss", Axis(range=(0, top))),
+        "alignment": ("Least CKA", Axis(range=ALIGNMENT.range)),
     }
     line = Line("value", "y", color=Fixed("ember"), card=("λ = {value:.2f}: {y:.4g}",))
     title = "Entropy, loss and alignment along a symmetry"

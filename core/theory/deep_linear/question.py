@@ -21,7 +21,7 @@ from core.theory.deep_linear import figures, runs
 from core.theory.deep_linear.breakers import BREAKERS
 from core.theory.deep_linear.minima import least_entropy
 from core.theory.deep_linear.network import Net, make_nets
-from core.theory.deep_linear.runs import NETWORKS, NO_NOISE, Tables
+from core.theory.deep_linear.runs import NETWORKS, NO_NOISE, NOISE, Tables
 from core.theory.deep_linear.training import Descent
 from core.theory.simulation import in_one_thread
 
@@ -118,7 +118,7 @@ def break_all(networks: Networks) -> Tables:
             last = runs.sweep(name, networks.draw(), hardest)["looks"].iloc[0]
             reached, predicted = last["measured"], last["predicted"]
         else:
-            about = [PRESETS[name].title, "steps are small"]
+            about = [PRESETS[name].title, "small steps"]
             about += ["Descent stays at sharpness 2 / η; the aligned solution is sharper."]
             late = _late(runs.approach_edge(networks.world, networks.a[0])["looks"])
             reached = late.loc[late["step"] == late["step"].max(), "alignment"].mean()
@@ -148,12 +148,11 @@ def _of_training(looks: pd.DataFrame, tables: Tables) -> Iterator[Finding]:
         when = "at the least entropic loss" if run == "entropic loss" else str(run)
         first, last = rows["min_alignment"].iloc[[0, -1]]
         final = rows[rows["at"] == rows["at"].max()]
-        predicted = "" if run == NO_NOISE else " Theorem 1 predicts 1 for small steps."
-        yield _cka(
-            f"{when}, all hidden layers of all networks {_are(last)}",
-            last,
-            f"It was {first:.2f} at the start.{predicted}",
-        )
+        note = f"It was {first:.2f} at the start."
+        if run == NOISE:
+            still = looks.loc[looks["run"] == NO_NOISE, "min_alignment"].iloc[-1]
+            note = f"Without noise it is {still:.2f}; theorem 1 predicts 1."
+        yield _cka(f"{when}, all layers of all networks {_are(last)}", last, note)
         layers = tables["layers"]
         layers = layers[(layers["run"] == run) & (layers["at"] == rows["at"].max())]
         yield Finding(
@@ -275,7 +274,7 @@ class Preset:
 
 PRESETS: Mapping[str, Preset] = {
     "sgd": Preset(
-        "With noise and without",
+        "SGD noise",
         "SGD at a finite step leads every layer of every network near the same representation. The"
         " same steps without noise do not.",
         r"W_i \leftarrow W_i - \eta\, \nabla_{W_i} \ell(x)",
@@ -286,7 +285,7 @@ PRESETS: Mapping[str, Preset] = {
         steps=1,
     ),
     "theorem-1": Preset(
-        "Least entropic loss",
+        "Entropic loss",
         "At the least entropy all layers of all networks are aligned (theorem 1).",
         r"\min_\theta\; \mathbb{E}[\ell] + \eta\, \mathbb{E}\lVert\nabla \ell\rVert^2, \qquad \eta"
         r" \to 0",
@@ -329,7 +328,7 @@ PRESETS: Mapping[str, Preset] = {
         steps=6,
     ),
     "limits": Preset(
-        "Small steps, long time",
+        "Limits",
         "The limits of small steps and of long time do not commute (equation 72).",
         r"\lim_{t \to \infty} \lim_{\eta \to 0^+} \theta(t, \eta) \neq"
         r" \lim_{\eta \to 0^+} \lim_{t \to \infty} \theta(t, \eta)",
@@ -460,7 +459,7 @@ AfterName = Literal["SGD", "first weights", "least entropy"]
 
 @dataclass(frozen=True)
 class Symmetry(Question):
-    """Where is the entropy least along a symmetry of the loss?"""
+    """Where along a symmetry is the entropy least?"""
 
     command: ClassVar[str] = "theory symmetry"
     version: ClassVar[int] = 1
@@ -509,9 +508,11 @@ class Symmetry(Question):
         values = rows.loc[rows["generator"] == self.along, "least"].to_numpy(float)
         low, high = mean_interval(values) if len(values) > 1 else (math.nan, math.nan)
         looks = tables["looks"]
+        least = low <= 0 <= high if len(values) > 1 else abs(values[0]) < 1e-6
+        moves = f"{'no' if least else 'a'} move along {self.along} lowers the entropy"
         return [
             Finding(
-                f"the entropy is least at λ* along T = {self.along}, after {self.after}",
+                f"after {self.after}, {moves}",
                 float(np.mean(values)),
                 low,
                 high,

@@ -31,7 +31,9 @@ learn the same noisy labels. SGD noise aligns all layers of all networks up to r
 although almost no other solution of the same loss is aligned (Ziyin and Chuang 2025)."""
 SYMMETRY = """The symmetry multiplies a layer's weights by a matrix and the next layer's by its
 inverse. The loss stays; the entropy S, the mean squared gradient of single samples, has one minimum
-λ*, and noise drives the weights there (equations 21 to 36)."""
+λ*, and noise drives the weights there (equations 21 to 36). S is shown over the least of all
+minima, the loss above its floor."""
+BROKEN = "Click a row to open its run."
 REACHED = """The least alignment of two networks without the assumption (at the edge of stability,
 with the theorem's solution)."""
 FORMULA = (
@@ -120,7 +122,7 @@ def show_symmetry(networks: Networks) -> None:
     st.header(Symmetry.title(), anchor=False)
     with frame.part():
         question = pick_symmetry(networks)
-        tables = held(question, question.simulate)
+        tables = held(question, lambda: recall(question) or question.simulate())
         said = sentences(question.findings(tables))
         prose.answer(said[:1])
         at = st.slider(
@@ -149,14 +151,15 @@ def pick_symmetry(networks: Networks) -> Symmetry:
     """Draw the controls of the symmetry."""
     widths = {name: getattr(networks, name) for name in NETWORKS}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        network = controls.pick_segment(
-            "Network", {name: name for name in widths}, "network", start="a"
-        )
-        layers = {place: f"{place}" for place in range(1, len(widths[network]) + 1)}
-        layer = controls.pick_segment("Hidden layer", layers, "layer", start=1)
+        with bar.more():
+            network = controls.pick_segment(
+                "Network", {name: name for name in widths}, "network", start="a"
+            )
+            layers = {place: f"{place}" for place in range(1, len(widths[network]) + 1)}
+            layer = controls.pick_segment("Hidden layer", layers, "layer", start=1)
+            after = controls.pick_option(MOVED["after"])
         along = controls.Look(labels={one: one for one in generators(widths[network][layer - 1])})
         chosen = controls.pick_option(MOVED["along"], along)
-        after = controls.pick_option(MOVED["after"])
     values = {"network": network, "layer": layer, "along": chosen, "after": after}
     return replace(build(Symmetry, values), networks=networks)
 
@@ -167,22 +170,27 @@ def show_breakers(networks: Networks) -> None:
     st.header("What breaks it?", anchor=False)
     with frame.part():
         table = simulate(DeepLinear("breakers", networks=networks))["looks"]
+        predicted = table["predicted"].map("{:.3f}".format).replace("nan", "no formula")
         st.dataframe(
-            table[["title", "reached", "predicted", "mechanism"]],
+            table.assign(predicted=predicted),
+            column_order=["title", "reached", "predicted", "broken", "mechanism"],
             hide_index=True,
             height="content",
             column_config={
-                "title": st.column_config.TextColumn("Broken by", pinned=True, width=150),
+                "title": st.column_config.TextColumn(
+                    "Broken by", pinned=True, width=145, help=BROKEN
+                ),
+                "broken": st.column_config.TextColumn("Assumption", width=140),
                 "reached": st.column_config.ProgressColumn(
-                    "Reached", min_value=0.0, max_value=1.0, format="%.3f", width=90, help=REACHED
+                    "Reached", min_value=0.0, max_value=1.0, format="%.3f", width=95, help=REACHED
                 ),
-                "predicted": st.column_config.NumberColumn(
-                    "Predicted", format="%.3f", width=80, help="The closed form's alignment."
+                "predicted": st.column_config.TextColumn(
+                    "Predicted", alignment="right", width=85, help="The closed form's alignment."
                 ),
-                "mechanism": st.column_config.TextColumn("Mechanism", width=560),
+                "mechanism": st.column_config.TextColumn("Mechanism", width=400),
             },
             key="breakers",
-            selection_mode="single-row",
+            selection_mode="single-cell",
             on_select=_open_row,
         )
         chosen = address.mark("breaker")
@@ -193,5 +201,5 @@ def show_breakers(networks: Networks) -> None:
 
 
 def _open_row() -> None:
-    rows = st.session_state["breakers"].selection.rows
-    address.set_mark("breaker", WAYS[rows[0]] if rows else "")
+    cells = st.session_state["breakers"].selection.cells
+    address.set_mark("breaker", WAYS[cells[0][0]] if cells else "")
