@@ -9,7 +9,8 @@ from __future__ import annotations
 import io
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeVar
 
@@ -26,7 +27,7 @@ from core.modalities import Item, find_modality
 from core.options import draws_option, neighbors_option, option, part, seed_option
 from core.pairs.lists import overlaps
 from core.progress import tell_each
-from core.questions.alignment.calibration import find_groups
+from core.questions.alignment.calibration import factor_groups, find_groups
 from core.questions.alignment.question import Alignment, best_models, complete_pair
 from core.questions.asking import answer, ask
 from core.questions.captions import embedded_levels, texts_at
@@ -227,19 +228,16 @@ class ControlCategories(StudyQuestion):
         ).over(shown)
 
 
-def _factors(study: Study) -> Iterator[str]:
-    """Yield the factors whose values are few and mostly shared."""
-    stimuli = study.store.stimuli(study.dataset.name).drop(columns="stimulus")
-    if study.rows is not None:
-        stimuli = stimuli.iloc[study.rows]
-    for name in stimuli:
-        groups = group(stimuli[name])
-        try:
+def _factors(study: Study) -> dict[str, Int64[np.ndarray, " n"]]:
+    """Return the categories of each factor whose values are few and mostly shared."""
+    kept = {}
+    for name in study.store.stimuli(study.dataset.name).drop(columns="stimulus"):
+        groups = factor_groups(study, str(name))
+        with suppress(MetricError):
             check_groups(groups, str(name))
-        except MetricError:
-            continue
-        if 2 <= groups.max() + 1 <= MOST_CATEGORIES:
-            yield str(name)
+            if 2 <= groups.max() + 1 <= MOST_CATEGORIES:
+                kept[str(name)] = groups
+    return kept
 
 
 PIXELS, COLORS = "raw pixels", "color histogram"
@@ -302,7 +300,7 @@ class ControlLadder(StudyQuestion):
         for name, (of, space) in tell_each(features.items(), "controls"):
             row: dict[str, Any] = {"control": name, "of": of}
             try:
-                row |= _left(partial_alignment(x, y, [normalize_rows(space)], orders))
+                row |= _numbers(partial_alignment(x, y, [normalize_rows(space)], orders))
                 ready.append(normalize_rows(space))
                 row |= rung(name, of, [space])
             except (FeatureError, MetricError) as error:
@@ -314,11 +312,10 @@ class ControlLadder(StudyQuestion):
             item = find_modality(model["modality"]).reads
             rows.append(rung(model["title"], item, study.spaces(str(name))))
         if ready:
-            left = _left(partial_alignment(x, y, ready, orders))
-            rows.append({"control": ALL_CONTROLS, "of": "both", **left})
-        table = pd.DataFrame(rows, columns=list(self.columns))
-        table = table.assign(chance=self.k / (study.size - 1), n=study.size)
-        table = table.fillna({"reason": "", "against": ""})
+            numbers = _numbers(partial_alignment(x, y, ready, orders))
+            rows.append({"control": ALL_CONTROLS, "of": "both", **numbers})
+        common = {"chance": self.k / (study.size - 1), "n": study.size, "against": "", "reason": ""}
+        table = pd.DataFrame([common | row for row in rows], columns=list(self.columns))
         return Answer(table, self._findings(table, _titles(study, self.pair)))
 
     def _findings(self, table: pd.DataFrame, titles: str) -> list[Finding]:
@@ -385,7 +382,7 @@ def _drawn(study: Study, seed: int) -> Study:
     return study.under(study.clamping, stimuli=encode(rows, study.dataset.size))
 
 
-def _left(found: Partial) -> dict[str, float]:
+def _numbers(found: Partial) -> dict[str, float]:
     return {name: getattr(found, name) for name in ("raw", "partial", "explained", "p")}
 
 
@@ -473,8 +470,9 @@ class ControlGallery(StudyQuestion):
         names = dict(self.pair.places)
         spaces = {name: normalize_rows(study.spaces(name)[layer]) for name, layer in names.items()}
         x, y = (spaces[name] for name, _ in self.pair.places)
-        by = max(_factors(study), key=lambda name: _labels(study, name).max(), default="")
-        groups = _labels(study, by) if by else np.arange(study.size)
+        factors = _factors(study)
+        by = max(factors, key=lambda name: factors[name].max(), default="")
+        groups = factors[by] if by else np.arange(study.size)
         rows = self._curve(SINGLE, x, y, groups, by)
         reader = next((one for one in names if study.entry(one).level is not None), "")
         if reader:
@@ -492,9 +490,9 @@ class ControlGallery(StudyQuestion):
                 rows.append({"setting": SHARED, "size": study.size, "reason": why})
             else:
                 read, seen = (_means(one, shared) for one in (spaces[reader], other))
-                few = _means(groups[:, None].astype(float), shared)[:, 0].round().astype(np.int64)
-                rows += self._curve(SHARED, read, seen, few, by)
-        table = pd.DataFrame(rows, columns=list(self.columns)).fillna({"reason": ""})
+                first = np.unique(shared, return_index=True)[1]  # of the images with one caption
+                rows += self._curve(SHARED, read, seen, groups[first], by)
+        table = pd.DataFrame([{"reason": "", **row} for row in rows], columns=list(self.columns))
         return Answer(table, self._findings(table, _titles(study, self.pair)))
 
     def _curve(
@@ -576,11 +574,6 @@ class ControlGallery(StudyQuestion):
 
 
 SINGLE, SHARED = "one caption, one image", "mean of images with one caption"
-
-
-def _labels(study: Study, factor: str) -> Int64[np.ndarray, " n"]:
-    values = study.store.stimuli(study.dataset.name)[factor]
-    return group(values if study.rows is None else values.iloc[study.rows])
 
 
 def _means(space: Space, groups: Int64[np.ndarray, " n"]) -> Space:

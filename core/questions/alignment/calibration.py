@@ -145,6 +145,17 @@ def _calibrated(question: Alignment, study: Study) -> pd.DataFrame:
     return pairs.join(calibrate(observed[0], null, spec=comparison.spec))
 
 
+def factor_groups(study: Study, factor: str) -> Int64[np.ndarray, " n"]:
+    """Return the category of each stimulus by a factor, a missing value being one of its own;
+    raises UnknownNameError.
+    """
+    stimuli = study.store.stimuli(study.dataset.name).drop(columns="stimulus")
+    if factor not in stimuli:
+        raise UnknownNameError("factor", factor, stimuli)
+    values = stimuli[factor]
+    return group(values if study.rows is None else values.iloc[study.rows])
+
+
 def find_groups(
     study: Study, within: str, models: Sequence[str], *, seed: int
 ) -> Int64[np.ndarray, " n"]:
@@ -154,13 +165,7 @@ def find_groups(
     Raises UnknownNameError for a factor that the dataset lacks, MetricError for categories that
     hold too few stimuli to exchange.
     """
-    if not within.isdecimal():
-        stimuli = study.store.stimuli(study.dataset.name)
-        if within not in stimuli or within == "stimulus":
-            raise UnknownNameError("factor", within, stimuli.columns.drop("stimulus"))
-        values = stimuli[within]
-        groups = group(values if study.rows is None else values.iloc[study.rows])
-    else:
+    if within.isdecimal():
         from sklearn.cluster import KMeans  # a second
 
         if not 2 <= int(within) <= study.size // 2:
@@ -168,6 +173,8 @@ def find_groups(
         layers = [normalize_rows(study.spaces(name)[-1]) for name in models]
         found = KMeans(int(within), n_init=4, random_state=seed).fit(np.hstack(layers))
         groups = found.labels_.astype(np.int64)
+    else:
+        groups = factor_groups(study, within)
     check_groups(groups, within)
     return groups
 

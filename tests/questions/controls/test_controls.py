@@ -21,6 +21,7 @@ from core.questions.controls import (
     FREE,
     LENGTH,
     PIXELS,
+    SHARED,
     SINGLE,
     ControlCategories,
     ControlGallery,
@@ -148,6 +149,33 @@ def test_a_gallery_of_everything_is_the_queries_share_of_the_whole_score(study: 
     assert single["score"].iloc[-1] == pytest.approx(np.mean(np.array(shares)[small]))
     assert single["chance"].tolist() == [5 / 29, 5 / 59, 5 / 119]
     assert table["reason"].iloc[-1] == "no two images have the same caption"
+
+
+class TwiceTold(PaintedDataset):
+    """Every caption is of two images, of different scenes and colors."""
+
+    def _caption(self, index: int, level: str) -> str:
+        return super()._caption(index // 2, level)
+
+
+def test_images_with_one_caption_are_averaged_and_have_a_category_that_exists(
+    tmp_path: Path,
+) -> None:
+    build(tmp_path, TwiceTold(240), vision=SMALL["vision"], language=SMALL["language"])
+    study = Study(Store(tmp_path), "cave")
+    pair = LayerPair("gpt-2-m", 2, "vit-clip-m", 2)
+    table = answer(ControlGallery(SCOPE, pair, k=5), study).table
+    shared = table[table["setting"] == SHARED]
+    assert shared["size"].tolist() == [30, 60, 120]
+    x, y = (
+        normalize_rows(study.spaces(name)[2]).reshape(120, 2, -1).mean(axis=1)
+        for name in (pair.x, pair.y)
+    )
+    small = draw_orders(120, count=1, seed=0)[0][:30]
+    assert shared["score"].iloc[0] == pytest.approx(KNN(x[small], y[small], k=5))
+    colors = np.arange(0, 240, 2) % 4  # of the first image with each caption
+    assert shared["categories"].iloc[0] == "thing_color"
+    assert shared["expected"].iloc[0] == shared_by_categories(colors[small], k=5)
 
 
 def test_ranks_are_those_of_mean_scores_and_the_leads_are_their_differences(study: Study) -> None:
