@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Command:
+class Command(ABC):
     """A command. The first paragraph of its docstring is its help.
 
     command: its words after `platoscope`. is_job: whether it may be queued, as work that takes long
@@ -47,9 +48,9 @@ class Command:
         """Add an option for each field."""
         add_options(parser, cls)
 
+    @abstractmethod
     def run(self, store: Path) -> int | None:
         """Do it and return the exit code; None for 0."""
-        raise NotImplementedError
 
     @classmethod
     def read_and_run(cls, arguments: argparse.Namespace) -> int | None:

@@ -17,6 +17,7 @@ needs one are not drawn. A click on a legend entry hides all that has its name.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -343,7 +344,7 @@ class Panel:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Mark:
+class Mark(ABC):
     """What all marks have.
 
     table: its own, instead of the plot's; without the facet's column it is in every panel. rows: a
@@ -388,9 +389,9 @@ class Mark:
             rows["_label"] = rows["_key"].map(plain)
         return rows
 
+    @abstractmethod
     def traces(self, panel: Panel, rows: pd.DataFrame) -> Iterator[Tree]:
         """Return what is drawn of a panel's rows."""
-        raise NotImplementedError
 
     def entry(self, row: Row, mode: Mode) -> Tree:
         """Return a legend entry's look from the first row of its group."""

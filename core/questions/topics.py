@@ -102,7 +102,7 @@ TOPICS = {
     ),
     "stimuli": Topic("which stimuli do models agree on?", ("questions.stimuli.question",)),
     "stitch": Topic(
-        "What is lost if one network goes on from a layer of another?",
+        "What is lost if a layer of one network replaces one of another?",
         ("questions.stitching.question",),
         grouped=False,
     ),

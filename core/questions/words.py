@@ -56,7 +56,7 @@ def _add_value(parser: ArgumentParser, one: Option) -> None:
         metavar=None if one.choices else one.metavar,
         help=_help(one),
         nargs="+" if one.many else None,
-        required=one.required and one.name != "dataset",  # the store's only one stands for it
+        required=one.required and one.name != "dataset",  # else the store's only one
         action="extend" if one.many else "store",
     )
 
@@ -89,7 +89,7 @@ def _frozen(value: Any) -> Any:
 
 def build_checked(kind: type[Q], values: Mapping[str, Any]) -> Q:
     """Return a question, or any dataclass of options, from Python values by option name; one value
-    may stand for several. Raises UnknownNameError for an option, InputError for a value.
+    may mean several. Raises UnknownNameError for an option, InputError for a value.
     """
     options = {one.name: one for one in options_of(kind)}
     for name in values:

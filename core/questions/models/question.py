@@ -249,7 +249,7 @@ class ModelMap(StudyQuestion):
     roster: Roster = part(Roster)
     comparison: Comparison = part(Comparison)
     layout: LayoutName = option("umap", label="Map", help="how distances are drawn in a plane")
-    color: Coloring = option("group", label="Color", help="what colors stand for in the figure")
+    color: Coloring = option("group", label="Color", help="what colors mean in the figure")
     seed: int = seed_option("seed of UMAP")
 
     def complete(self, study: Study) -> ModelMap:

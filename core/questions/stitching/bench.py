@@ -357,7 +357,7 @@ def stitchable(study: Study) -> list[str]:
 
 
 def default_pair(study: Study) -> tuple[str, str]:
-    """Return the usual two models: a supervised one of middle size goes on from one of another
+    """Return the usual two models: a supervised one of middle size, stitched to one of another
     objective of about its size; else any two. Raises InputError if there are not two.
     """
     models = usual(list_models(study)).sort_values("parameters", kind="stable")

@@ -83,7 +83,7 @@ DUO = {
 
 @dataclass(frozen=True)
 class Stitch(StudyQuestion):
-    """What is lost if one network goes on from a layer of another?"""
+    """What is lost if a layer of one network replaces one of another?"""
 
     command = "stitch"
     version = 2
@@ -100,7 +100,9 @@ class Stitch(StudyQuestion):
     }
 
     x: str = option("", label="Source model", metavar="F", help=f"the model that begins ({USUAL})")
-    y: str = option("", label="Target model", metavar="G", help="the model that goes on")
+    y: str = option(
+        "", label="Target model", metavar="G", help="the model whose later layers follow"
+    )
     fitting: Fitting = part(Fitting)
     layer_x: int | None = option(
         None,
