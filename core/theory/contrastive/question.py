@@ -236,7 +236,12 @@ def lose_sight(setup: Setup) -> pd.DataFrame:
 
 
 def align_views(
-    first: Embedding, second: Embedding, channel: Channel, *, seed: int, unpaired: bool = False
+    first: Embedding,
+    second: Float64[np.ndarray, "m e"],
+    channel: Channel,
+    *,
+    seed: int,
+    unpaired: bool = False,
 ) -> float:
     """Return CKA of the embeddings of events and of their observations, each event seen once by
     both: the mean over DRAWS. unpaired: with the observations paired at random.
@@ -248,7 +253,9 @@ def align_views(
     return float(np.mean(pairs))
 
 
-def align_kernels(first: Matrix, second: Matrix, channel: Channel, *, seed: int) -> float:
+def align_kernels(
+    first: Matrix, second: Float64[np.ndarray, "m m"], channel: Channel, *, seed: int
+) -> float:
     """Return what `align_views` would find if both embeddings had exactly these kernels."""
     values = [
         (centered(first[np.ix_(events, events)]) * centered(second[np.ix_(shown, shown)])).sum()
