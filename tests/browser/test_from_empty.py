@@ -176,7 +176,8 @@ def tell(
         queue.submit(store, ["align", "--dataset", "photos", "--k", "3", "--null", "19"])
         state(page, 6, "done").wait_for()
         page.goto(f"{address}/data?dataset=photos&tab=results")
-        page.get_by_text("align").first.wait_for()
+        asked = page.locator("canvas [role=gridcell]", has_text="k 3")  # the table of results
+        asked.first.wait_for(state="attached")
         for path, drawn in SHOWING.items():
             page.goto(f"{address}/{path}")
             page.locator(drawn).first.wait_for()
