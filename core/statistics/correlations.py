@@ -301,7 +301,7 @@ def _ranks(values: Float64[np.ndarray, "*draws n"]) -> Float64[np.ndarray, "*dra
     return ranks.reshape(values.shape)
 
 
-def correlate_rows(x: Rows, y: Rows) -> Float64[np.ndarray, " draws"]:
+def correlate_rows(x: Float64[np.ndarray, "#draws n"], y: Rows) -> Float64[np.ndarray, " draws"]:
     """Return Pearson's correlation of each row of both, or of the one row of x with each of y; NaN
     if one of both is constant.
     """

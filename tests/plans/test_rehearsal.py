@@ -309,8 +309,9 @@ def test_figure_4_is_alignment_with_dinov2_over_published_scores(studies: Studie
         marks = [one for one in traces if "size" in one.get("marker", {}) and "customdata" in one]
         (drawn,) = (one for one in marks if len(one["customdata"]))
         shown = [str(row[0]) for row in drawn["customdata"]]
-        weight = parameters[shown].to_numpy(dtype=float)
-        expected = np.maximum(4, 26 * weight / weight.max())
+        powers = np.log10(parameters[shown].to_numpy(dtype=float))
+        step = min(6, (26 - 9) / np.ptp(powers))  # pixels per factor of ten, from 9 to at most 26
+        expected = 9 + step * (powers - powers.min())
         assert numbers(drawn["marker"]["size"]) == pytest.approx(expected)
         ranks = np.sort(numbers(drawn["marker"]["color"]))
         assert ranks == pytest.approx(np.linspace(0, 1, len(shown)))
@@ -410,7 +411,7 @@ def test_the_map_of_figure_2_is_colored_by_tasks_solved(studies: Studies) -> Non
         nearest = [scores[row[f"nearest_{at}"]] for at in (1, 2, 3)]
         assert nearest == pytest.approx(sorted(scores.values())[:-4:-1], abs=2e-3)
     traces, _ = chart(studies.folder("prh-vision") / "figure-2-right.html")
-    marks = max(traces, key=lambda one: len(numbers(one.get("x", []))))
+    (marks,) = (one for one in traces if "customdata" in one)
     names = [str(row[0]) for row in marks["customdata"]]
     assert numbers(marks["x"]) == pytest.approx(table.loc[names, "x"].to_numpy())
     ranks = solved(probed(studies)).rank()
@@ -622,7 +623,6 @@ def test_models_that_cannot_be_had_are_named_and_the_rest_is_right(
     failed = report.partition("## What failed")[2].partition("\n## ")[0]
     assert "hf:google/gemma-2b is gated on the hub; accept its terms there" in failed
     assert f"hf:{odd}" in failed
-    assert "32" in failed
     assert "that are free" in failed.partition(f"hf:{large}")[2]
     table = pd.read_csv(tmp_path / "out" / "figure-4-hellaswag.csv").set_index("model")
     assert set(table.index) == {"bloomz-560m", "bloomz-3b", "gemma-7b"}
