@@ -99,7 +99,7 @@ class StoreWriteError(StoreError):
 
 
 class ReadOnlyError(StoreWriteError):
-    """The store is only shown: PLATOSCOPE_READ_ONLY, or `platoscope app --read-only`."""
+    """The store is read-only: PLATOSCOPE_READ_ONLY, or `platoscope app --read-only`."""
 
 
 class TrainingError(PlatoscopeError):

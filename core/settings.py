@@ -42,7 +42,7 @@ def picture_workers() -> int | None:
 
 
 def is_read_only() -> bool:
-    """Return whether the store is only shown, PLATOSCOPE_READ_ONLY being 1; raises InputError for
+    """Return whether the store is read-only, PLATOSCOPE_READ_ONLY being 1; raises InputError for
     what is neither 0 nor 1, so that no slip of the pen opens it.
     """
     text = os.environ.get(READ_ONLY) or "0"
@@ -52,16 +52,16 @@ def is_read_only() -> bool:
 
 
 def check_writable(what: object) -> None:
-    """Raise ReadOnlyError where the store is only shown. what: would be written."""
+    """Raise ReadOnlyError if the store is read-only. what: would be written."""
     if is_read_only():
         raise ReadOnlyError(
-            f"{what} is not written: this store is only shown; start the dashboard without"
+            f"{what} is not written: this store is read-only; start the dashboard without"
             f" --read-only, or unset {READ_ONLY}"
         )
 
 
 def check_readable(what: str) -> None:
-    """Raise InputError where the store is only shown: visitors see what it holds, and nothing else
+    """Raise InputError if the store is read-only: visitors see what it holds, and nothing else
     of its server. what: they named, a file or a model of the hub.
     """
     if is_read_only():

@@ -34,7 +34,7 @@ from core.store import (
 from core.store.editing import device_of, embedding_size, seconds_of, widths_of
 from core.store.listing import check_title
 
-TITLE = "what people call it"
+TITLE = "the displayed name"
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ _CSS = """
 }
 """
 _LINK = """<div class="bar">
-<button type="button" title="Copy the address of this very view">Link</button>
+<button type="button" title="Copy the address of this view">Link</button>
 </div>"""
 _COPY = """
 export default function({ parentElement }) {

@@ -115,7 +115,7 @@ def plain(text: object) -> str:
 
 def draw_read_only(sentence: str) -> None:
     """Draw what a read-only store does not allow."""
-    st.caption(f":material/visibility: This store is only shown: {sentence}.")
+    st.caption(f":material/visibility: Read-only store: {sentence}.")
 
 
 def command(*words: str) -> str:

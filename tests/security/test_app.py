@@ -1,4 +1,4 @@
-"""`platoscope app` hands on what it was told: a store that is only shown, and a proxy's name."""
+"""`platoscope app` hands on what it was told: a store that is read-only, and a proxy's name."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_what_is_no_host_and_path_is_refused(started, tmp_path, capsys, name):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--read-only", "--demo"], "is not written: this store is only shown"),
+        (["--read-only", "--demo"], "is not written: this store is read-only"),
         (["--read-only", "--store", "/nowhere"], "there is no store in /nowhere to show"),
     ],
 )

@@ -1,4 +1,4 @@
-"""A store that is only shown: everything that writes refuses, whoever calls it, and what computes
+"""A read-only store: everything that writes refuses, whoever calls it, and what computes
 answers goes on.
 """
 
@@ -44,7 +44,7 @@ SCORES = b"model,task,value,unit\ngpt-2-s,reading,0.5,accuracy\n"
 
 @pytest.fixture
 def shown(store, tmp_path, monkeypatch) -> Path:
-    """Return a store with a job, a result and an upload, which is only shown from now
+    """Return a store with a job, a result and an upload, which is read-only from now
     on.
     """
     copy = shutil.copytree(store, tmp_path / "shown", symlinks=True)
@@ -84,7 +84,7 @@ def _kept(store: Path) -> list[str]:
 @pytest.mark.parametrize("what", WRITES)
 def test_whatever_writes_refuses_and_leaves_nothing(shown, what):
     before = footprint(shown)
-    with pytest.raises(ReadOnlyError, match=r"is not written: this store is only shown; start the"):
+    with pytest.raises(ReadOnlyError, match=r"is not written: this store is read-only; start the"):
         WRITES[what](shown)
     assert footprint(shown) == before
 
@@ -118,7 +118,7 @@ def test_commands_say_it_in_a_sentence(shown, capsys, monkeypatch, words):
     monkeypatch.setattr("core.cli.jobs.NICENESS", 0)
     before = footprint(shown)
     assert main([*words, "--store", str(shown)] if words == ["demo"] else _over(shown, words)) == 2
-    assert "this store is only shown" in capsys.readouterr().err
+    assert "this store is read-only" in capsys.readouterr().err
     assert footprint(shown) == before
 
 

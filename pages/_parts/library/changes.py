@@ -80,7 +80,7 @@ def _offer_title(what: Held) -> None:
             rename_model(store_path(), what.dataset, what.model, title)
         else:
             rename_dataset(store_path(), what.dataset, title)
-        return f"“{what.title}” is called “{title}” now."
+        return f"Renamed “{what.title}” to “{title}”."
 
     with (
         st.popover("Rename", icon=":material/edit:", type="tertiary", key=f"rename-{key}"),
@@ -91,7 +91,7 @@ def _offer_title(what: Held) -> None:
             what.title,
             key=key,
             max_chars=LONGEST,
-            help="What people call it; no number and no link depends on it.",
+            help="The displayed name. Results and links do not depend on it.",
         )
         st.form_submit_button("Rename", on_click=_try, args=(rename,))
         st.code(what.command("rename", "TITLE"), language="bash", wrap_lines=True)
@@ -105,13 +105,13 @@ def _offer_facts(what: Held) -> None:
         facts = read_facts({name: st.session_state[key] for name, key in keys.items()})
         set_model_facts(store_path(), what.dataset, what.model, facts, source="the Library")
         st.session_state[_EDITS] = edits + 1
-        return f"What is known of “{what.title}” is kept."
+        return f"Saved the facts about “{what.title}”."
 
     with (
         st.popover("Facts", icon=":material/fact_check:", type="tertiary", key=f"facts-{edits}"),
         st.form(f"facts-form-{edits}", border=False),
     ):
-        st.caption("What is left empty stays as it is.")
+        st.caption("Empty fields stay as they are.")
         for name, key in keys.items():
             st.text_input(OPTIONS[name].label, key=key, help=f"{OPTIONS[name].help}.")
         st.form_submit_button("Keep", on_click=_try, args=(keep,))
@@ -141,7 +141,7 @@ def _confirm(what: Held) -> None:
     size = size_text(plan.size)
     st.markdown(
         f"**{frame.plain(what.title)}** takes {len(plan.files)} files, {size}."
-        " This cannot be undone: what is deleted has to be made again."
+        " This cannot be undone."
     )
     for sentence in plan.sentences:
         st.markdown(frame.plain(sentence))

@@ -43,7 +43,7 @@ LOOKS = {
         labels=LAYOUTS,
         help="UMAP (default) shows groups. MDS keeps distances as well as a plane can.",
     ),
-    "color": Look(labels=COLORS, help="What colors stand for (default: objective or family)."),
+    "color": Look(labels=COLORS, help="What colors mean (default: objective or family)."),
 }
 CAPTION = """Each point is a model (■ vision, ● language); larger points have more parameters, lines
 join checkpoints of one training. {read} Click points to select models."""

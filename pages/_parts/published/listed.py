@@ -22,13 +22,12 @@ COLUMNS = {
     "command": "command",
     "source": "source",
 }
-NOTE = """Values that others published, each with its source. Where this dataset, the whole of it,
-and these models, embedded as usual, are the same ones, one’s own values stand next to them in what
-this prints{drawn}. A dataset that is not of the hub, such as COCO, is known by its name and size,
-and the name is taken on trust:"""
+NOTE = """Published values, each with its source. If this dataset and these models are the published
+ones, embedded as usual, your values appear next to them in what this prints{drawn}. A dataset from
+outside the hub, such as COCO, is recognized by its name and size:"""
 DRAWN: Mapping[On, str] = {
-    "alignment": ", and the published ones are crosses among the raw scores above",
-    "dispersion": ", and the published ones stand in the headings of the models held out",
+    "alignment": ", and the published ones as crosses among the raw scores above",
+    "dispersion": ", and the published ones in the headings of the models held out",
 }
 
 
