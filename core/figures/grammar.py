@@ -423,7 +423,6 @@ class Dots(Mark):
     the dot's `side`. join: a column whose equal rows a thin, faint line joins within a group, in
     the order of x; True joins the whole group by a full one. hollow: in the paper's color. edge: a
     column of groups that color the edge. dodge: the distance of groups between two categories.
-    desk: no labels on a phone.
     """
 
     x: str
@@ -440,7 +439,6 @@ class Dots(Mark):
     hollow: bool = False
     edge: str = ""
     dodge: float = 0.0
-    desk: bool = False
 
     def prepared(self, table: pd.DataFrame, mode: Mode) -> pd.DataFrame:
         rows = super().prepared(table, mode)
@@ -481,7 +479,7 @@ class Dots(Mark):
             if self.left:
                 ends = part[self.left].astype(float), part[self.right].astype(float)
                 trace["error_x"] = interval(x, *ends, **bar)
-            if self.label and not (self.desk and panel.narrow):
+            if self.label:
                 texts = [fill(self.label, row) for row in records]
                 trace |= {"mode": "markers+text", "text": texts, "textposition": self.side}
                 trace |= {"cliponaxis": False} if kind == "scatter" else {}

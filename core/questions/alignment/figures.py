@@ -8,16 +8,29 @@ import numpy as np
 import pandas as pd
 
 from core.encoders.encoder import REALITY
+from core.figures.grammar import (
+    NEAR,
+    Dots,
+    Facet,
+    Fixed,
+    Heat,
+    Level,
+    Line,
+    Plot,
+    Ribbon,
+    Scale,
+    Size,
+)
 from core.figures.grammar import Axis as PlotAxis
-from core.figures.grammar import Dots, Facet, Fixed, Heat, Level, Line, Plot, Ribbon, Scale, Size
 from core.figures.grammar import Text as Words
+from core.figures.labels import Labels
 from core.figures.theme import heading
 from core.metrics.spec import MetricSpec
 from core.questions.alignment.axes import NOISE, Axis, fit_line, mean_points
 from core.study.layers import LayerChoice, layer_matrix, pick
 
 BAND = "linear fit, 95% CI"
-CHARACTER, LETTERS, MARK = 0.009, 0.05, 0.03  # of a plot's width and height: labels and dots
+LEVELS = ("chance", "ceiling", NOISE)
 PAIR = (
     "<b>{title_x}[[ ({parameters_x:count})]] × {title_y}[[ ({parameters_y:count})]]</b>",
     "alignment {score:.3f}[[, chance {chance:.3f}]]",
@@ -60,16 +73,15 @@ def trend(
         return _ranking(every, label=label, bound=bound)
     lines = {panel: fit_line(rows, axis) for panel, rows in parts.items()}
     bands = [
-        _band(lines[panel].band, rows, axis).assign(panel=panel)
+        _band(lines[panel].band, rows, axis, clip=panels).assign(panel=panel)
         for panel, rows in zip(parts, means, strict=True)
         if len(lines[panel].band)
     ]
     band = pd.concat(bands) if bands else pd.DataFrame(columns=["x", "fit", "low", "high", "panel"])
     drawn = every.dropna(subset=["axis", "score"])
     places = axis.place(drawn["axis"])
-    pad = 0.06 * (places.max() - places.min()) or 0.1
-    # names are right of their dots
-    ends = axis.unplace(pd.Series([places.min() - pad, places.max() + 2.5 * pad]))
+    pad = 0.08 * (places.max() - places.min()) or 0.1
+    ends = tuple(axis.unplace(pd.Series([places.min() - pad, places.max() + pad])))
     number = "{axis:count}" if axis.log else "{axis:.2f}"
     # better language models of any family follow each other, larger ones of several do not, nor do
     # vision models of several objectives
@@ -92,23 +104,39 @@ def trend(
         name="a compared model",
         card=(*PAIR, f"[[noise ceiling {bound}{{{NOISE}:.3f}}]]"),
     )
+    edge = Line("x", "high", table=band, width=1.0, opacity=0.6, color=Fixed("soft"), name=BAND)
+    size = Size("parameters_x", times=0.75 if panels else 1.0)
+    chance = pd.DataFrame({"x": ends, "y": drawn["chance"].mean(), "line": "chance"})
+    sides = band.melt("x", ["fit", "low", "high"], "line", "y")
+    names = Labels(
+        "axis",
+        "score",
+        "{title_x}",
+        low="low",
+        high="high",
+        lines=pd.concat([sides, chance]),
+        size=size,
+        color="group_x",
+    )
     seen = list(dict.fromkeys(drawn["panel"]))
     return Plot(
         f"Alignment and {axis.short}",
         marks=(
-            Ribbon("x", "low", "high", table=band, color=Fixed("soft"), name=BAND),
             Line("x", "fit", table=band, dash="dash", color=Fixed("soft"), name=BAND),
+            *(
+                (Ribbon("x", "low", "high", table=band, color=Fixed("soft"), name=BAND),)
+                if panels
+                else (replace(edge, y="low"), edge)
+            ),
             *((each,) if panels else ()),
             Dots(
                 "axis",
                 "score",
                 color="group_x",
                 modality="modality_x",
-                size=Size("parameters_x", times=0.75 if panels else 1.0),
+                size=size,
                 low="low",
                 high="high",
-                label="" if panels else "{label}",
-                desk=True,
                 card=(
                     "<b>{title_x}</b>[[ ({parameters_x:count})]]",
                     "mean alignment {score:.3f}[[ [{low:.3f}, {high:.3f}]]]",
@@ -118,9 +146,10 @@ def trend(
                 ids="{model_x}",
                 select=("model_x",),
             ),
+            *(() if panels else (names,)),
         ),
-        x=PlotAxis(axis.title, log=axis.log, range=tuple(ends) if len(drawn) else None),
-        y=PlotAxis(f"mean {label}", zero=True),
+        x=PlotAxis(axis.title, log=axis.log, range=ends if len(drawn) else None),
+        y=PlotAxis(f"mean {label}", zero=True, range=None if panels else _span(drawn, band)),
         facet=Facet(
             "panel",
             names={panel: heading(panel) for panel in seen},
@@ -133,36 +162,28 @@ def trend(
         levels=_levels(bound),
         empty=_why_empty(points, axis),
         height=430 if not panels else 330 if len(seen) <= 3 else 235,
-    ).over(drawn.assign(label=_labels(drawn["title_x"], places, drawn["score"])))
+    ).over(drawn)
 
 
-def _band(band: pd.DataFrame, means: pd.DataFrame, axis: Axis) -> pd.DataFrame:
-    """Return a fit's band within what points and line span, so that it does not flatten these."""
+def _band(band: pd.DataFrame, means: pd.DataFrame, axis: Axis, *, clip: bool) -> pd.DataFrame:
+    """Return a fit's band within what points and line span, so that it does not flatten these; what
+    is beyond is clipped or left out.
+    """
     ends = pd.concat([means[["score", "low", "high"]].stack(), band["fit"]])
-    clipped = band[["low", "high"]].clip(min(0.0, ends.min()), ends.max())
-    return band.assign(x=axis.unplace(band["x"]), **clipped)
+    within = band[["low", "high"]].clip(min(0.0, ends.min()), ends.max())
+    if not clip:
+        within = within.where(within == band[["low", "high"]])
+    return band.assign(x=axis.unplace(band["x"]), **within)
 
 
-def _labels(titles: pd.Series, x: pd.Series, y: pd.Series) -> list[str]:
-    """Return the title of each dot, "" if it would cover another title or dot; the ends first."""
-    if titles.empty:
-        return []
-    across = (x - x.min()) / (np.ptp(x) or 1.0)
-    up = (y - min(0.0, y.min())) / (y.max() - min(0.0, y.min()) or 1.0)
-    half = MARK / 2
-    boxes = [(a - half, a + half, b - half, b + half) for a, b in np.column_stack([across, up])]
-    labels = [""] * len(titles)
-    for place in np.argsort(-np.abs(up - up.mean()).to_numpy(), kind="stable"):
-        a, b = across.iloc[place] + half, up.iloc[place]
-        box = (a, a + CHARACTER * len(titles.iloc[place]), b - LETTERS / 2, b + LETTERS / 2)
-        others = [*boxes[:place], *boxes[place + 1 :]]
-        if not any(
-            box[0] < right and left < box[1] and box[2] < top and low < box[3]
-            for left, right, low, top in others
-        ):
-            labels[place] = titles.iloc[place]
-            boxes.append(box)
-    return labels
+def _span(means: pd.DataFrame, band: pd.DataFrame) -> tuple[float, float] | None:
+    """Return what the vertical axis shows: 0, all marks and the levels that are drawn."""
+    if means.empty:
+        return None
+    marks = pd.concat([means[["score", "low", "high"]].stack(), band["fit"]])
+    levels = [means[name].max() for name in LEVELS if name in means]
+    top = float(np.nanmax([marks.max(), *(one for one in levels if one <= NEAR * marks.max())]))
+    return 1.05 * min(0.0, marks.min()), 1.05 * top
 
 
 def _ranking(means: pd.DataFrame, *, label: str, bound: str) -> Plot:

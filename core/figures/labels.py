@@ -1,0 +1,225 @@
+"""Names of dots, none over another or over a dot, and off the lines of the plot if they can."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float64
+
+from core.figures.drawing import Tree
+from core.figures.grammar import Mark, Panel, Size
+from core.figures.texts import Template, fill
+from core.figures.theme import INK, Mode, clear
+
+# Widths and heights of the plot in pixels: on a phone, and in windows from 800 pixels on.
+PHONE: tuple[tuple[float, float], ...] = ((262, 365),)
+DESK: tuple[tuple[float, float], ...] = ((330, 370), (480, 420), (700, 440), (1000, 440))
+TEXT = 12  # pixels
+LETTER, LINE = 0.56 * TEXT, 1.3 * TEXT  # of a name, on average
+SIDES = {"middle right": (1, 0), "middle left": (-1, 0), "top center": (0, 1)}
+SIDES |= {"bottom center": (0, -1)}
+GAP, END = 2.0, 4.0  # pixels from a dot to its name; of the end of a line
+DISTANCES, DIRECTIONS = (22.0, 32.0, 44.0, 58.0, 74.0, 92.0), 16
+PASSES = 4  # in which each name moves to where the others leave room
+STEPS = np.linspace(0.0, 1.0, 60)  # along a line
+
+Points = Float64[np.ndarray, "*places 2"]
+Boxes = Float64[np.ndarray, "*boxes 4"]  # left, low, right, high
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Where a name stands: at a side of its dot, or of the end of a line from it that is (x, y)
+    of the plot's width and height long.
+    """
+
+    side: str
+    x: float = 0.0
+    y: float = 0.0
+
+    @property
+    def is_far(self) -> bool:
+        return bool(self.x or self.y)
+
+
+@dataclass(frozen=True, eq=False)
+class Labels(Mark):
+    """The name of each dot, at the end of a thin line if there is no room next to it, and left out
+    if there is none at all. Both axes need a range.
+
+    size: as of the dots. low, high: ends of their intervals. lines: x and y of other lines that
+    names avoid, by `line`.
+    """
+
+    x: str
+    y: str
+    text: Template
+    low: str
+    high: str
+    lines: pd.DataFrame
+    size: Size
+
+    def prepared(self, table: pd.DataFrame, mode: Mode) -> pd.DataFrame:
+        rows = super().prepared(table, mode)
+        return rows.assign(_size=self.size.diameters(rows))
+
+    def traces(self, panel: Panel, rows: pd.DataFrame) -> Iterator[Tree]:
+        frame = _Frame(panel)
+        dots, low, high = (
+            frame.shares(rows[self.x], rows[y]) for y in (self.y, self.low, self.high)
+        )
+        lines = [frame.shares(one["x"], one["y"]) for _, one in self.lines.groupby("line")]
+        texts = [fill(self.text, row, escape=False) for row in rows.to_dict("records")]
+        spots = place(
+            texts,
+            dots,
+            rows["_size"].to_numpy(float),
+            [*lines, *np.stack([low, high], axis=1)],
+            PHONE if panel.narrow else DESK,
+        )
+        kept = np.array([spot is not None for spot in spots])
+        there = [spot for spot in spots if spot]
+        ends = frame.values(dots[kept] + np.array([(one.x, one.y) for one in there]).reshape(-1, 2))
+        rows = rows[kept].assign(
+            _text=[fill(self.text, row) for row in rows[kept].to_dict("records")],
+            _side=[one.side for one in there],
+            _far=[one.is_far for one in there],
+            _end_x=ends[:, 0],
+            _end_y=ends[:, 1],
+        )
+        ink = INK[panel.mode]
+        for group, _, part in self._groups(rows):
+            far, silent = part[part["_far"]], {"type": "scatter", "hoverinfo": "skip", **group}
+            if len(far):
+                pairs = (far[[self.x, "_end_x"]], far[[self.y, "_end_y"]])
+                x, y = (
+                    np.pad(pair.to_numpy(float), ((0, 0), (0, 1)), constant_values=np.nan)
+                    for pair in pairs
+                )
+                line = {"color": clear(ink.soft, 0.7), "width": 1}
+                yield {"x": x.ravel(), "y": y.ravel(), "mode": "lines", "line": line, **silent}
+            yield {
+                "x": part["_end_x"],
+                "y": part["_end_y"],
+                "mode": "markers+text",
+                "marker": {"size": part["_size"].mask(part["_far"], END).tolist(), "opacity": 0},
+                "text": part["_text"].tolist(),
+                "textposition": part["_side"].tolist(),
+                "textfont": {"size": TEXT, "color": ink.text},
+                "cliponaxis": False,
+                **silent,
+            }
+
+
+class _Frame:
+    """A panel's range: what is where, in shares of its width and height."""
+
+    def __init__(self, panel: Panel) -> None:
+        self.logs = [panel.x.log, panel.y.log]
+        (left, right), (low, high) = panel.x.range or (0, 1), panel.y.range or (0, 1)
+        self.low, high = self._scaled(left, low), self._scaled(right, high)
+        self.span = high - self.low
+
+    def _scaled(self, x: Any, y: Any) -> Points:
+        values = [np.log10(one) if log else one for one, log in zip((x, y), self.logs, strict=True)]
+        return np.stack(values, axis=-1).astype(float)
+
+    def shares(self, x: pd.Series, y: pd.Series) -> Points:
+        """Return where the values are."""
+        return (self._scaled(x, y) - self.low) / self.span
+
+    def values(self, shares: Points) -> Points:
+        """Return the values that are there."""
+        values = self.low + shares * self.span
+        return np.where(self.logs, 10.0**values, values)
+
+
+def place(
+    texts: Sequence[str],
+    dots: Points,
+    sizes: Float64[np.ndarray, " n"],
+    lines: Sequence[Points],
+    areas: Sequence[tuple[float, float]],
+) -> list[Spot | None]:
+    """Return where the text of each dot stands; None if it would cover a text or a dot everywhere
+    or leave the plot. The fewest lines are covered, by the shortest way.
+
+    dots, lines: in shares of the plot's width and height. sizes: of the dots in pixels. areas:
+    widths and heights of the plot in pixels, in each of which all stands clear.
+    """
+    pixels = np.array(areas, float)
+    spots = _spots(*areas[0])
+    ways = np.array([(one.x, one.y) for one in spots])
+    centers = dots[:, None] * pixels
+    half = sizes[:, None, None] / 2
+    covered = np.concatenate([centers - half, centers + half], axis=-1)
+    sampled = [_sampled(line) for line in lines if np.isfinite(line).all()]
+    along = np.concatenate([np.empty((0, 2)), *sampled])[:, None] * pixels
+    boxes, links, costs = [], [], []
+    for number, (text, size) in enumerate(zip(texts, sizes, strict=True)):
+        size_of = np.array([LETTER * len(text), LINE])
+        ends = np.array([END if one.is_far else size for one in spots])[:, None]
+        beside = np.array([SIDES[one.side] for one in spots]) * (size_of + ends + 2 * GAP) / 2
+        middle = centers[number] + ways[:, None] * pixels + beside[:, None]
+        box = np.concatenate([middle - size_of / 2, middle + size_of / 2], axis=-1)
+        link = centers[number] + STEPS[::6, None, None] * (ways[:, None] * pixels)[:, None]
+        others = np.delete(covered, number, axis=0)
+        free = (box[..., :2] >= 0).all((1, 2)) & (box[..., 2:] <= pixels).all((1, 2))
+        free &= ~_meet(box[:, None], others).any((1, 2))
+        crossed = _hold(box[:, None], along).sum((1, 2)) / len(pixels)
+        crossed += _hold(others[None, :, None], link[:, None]).sum((1, 2, 3)) / len(pixels)
+        length = np.hypot(*(ways * pixels[0]).T)
+        preferred = np.minimum(np.arange(len(spots)), len(SIDES)) / 4
+        boxes.append(box)
+        links.append(link)
+        costs.append(np.where(free, preferred + 2 * crossed + length / 6, np.inf))
+    chosen: list[int | None] = [None] * len(texts)
+    for _ in range(PASSES):
+        before = list(chosen)
+        for number in sorted(range(len(texts)), key=lambda one: np.isfinite(costs[one]).sum()):
+            cost = costs[number].copy()
+            for other, at in enumerate(chosen):
+                if at is not None and other != number:
+                    own, of_other = boxes[number], boxes[other][at]
+                    blocked = _meet(own, of_other).any(1)
+                    blocked |= _hold(own[:, None], links[other][at]).any((1, 2))
+                    blocked |= _hold(of_other, links[number]).any((1, 2))
+                    cost[blocked] = np.inf
+            best = int(cost.argmin())
+            chosen[number] = best if np.isfinite(cost[best]) else None
+        if chosen == before:
+            break
+    return [None if at is None else spots[at] for at in chosen]
+
+
+def _spots(width: float, height: float) -> list[Spot]:
+    """Return all places of a name, next to its dot first. width, height: of the smallest area."""
+    spots = [Spot(side) for side in SIDES]
+    for away in DISTANCES:
+        for turn in range(DIRECTIONS):
+            x, y = (part(2 * math.pi * turn / DIRECTIONS) for part in (math.cos, math.sin))
+            across, up = ("middle right", "middle left"), ("top center", "bottom center")
+            side = across[x < 0] if abs(x) > 0.5 else up[y < 0]
+            spots.append(Spot(side, away * x / width, away * y / height))
+    return spots
+
+
+def _sampled(line: Points) -> Points:
+    places = STEPS * (len(line) - 1)
+    return np.stack([np.interp(places, np.arange(len(line)), one) for one in line.T], axis=1)
+
+
+def _meet(some: Boxes, others: Boxes) -> Bool[np.ndarray, "*boxes"]:
+    """Return which boxes have an area in common."""
+    apart = (some[..., :2] >= others[..., 2:]) | (others[..., :2] >= some[..., 2:])
+    return ~apart.any(-1)
+
+
+def _hold(boxes: Boxes, points: Points) -> Bool[np.ndarray, "*places"]:
+    """Return which boxes have which points within."""
+    return ((boxes[..., :2] < points) & (points < boxes[..., 2:])).all(-1)
