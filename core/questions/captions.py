@@ -461,7 +461,7 @@ def facts_at(study: Study, level: str) -> Float64[np.ndarray, "n"]:
     world = study.dataset.world
     if world is None:
         return np.full(study.size, np.nan)
-    events = world.behind(study.dataset, study.rows)
+    events = world.behind(study.dataset, None if study.rows is None else study.rows.tolist())
     pairs = zip(events, texts_at(study, level), strict=True)
     return np.array([world.told(event, " ".join(texts)) for event, texts in pairs])
 

@@ -190,6 +190,7 @@ def head(
     """Return the address of a cluster of one machine, which nobody of this process has joined."""
     monkeypatch.setenv("RAY_AUTH_MODE", "token")
     monkeypatch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
+    monkeypatch.setenv("RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S", "300")
     port, agent, listener = (find_free_port() for _ in range(3))
     folder = tempfile.TemporaryDirectory(
         prefix="ray-", dir=on_ray.SHORT, ignore_cleanup_errors=True
@@ -209,6 +210,7 @@ def head(
             everyone = [*family.children(recursive=True), family]
             server.terminate()
             psutil.wait_procs(everyone, timeout=180)
+            server.wait()
         assert not [one for one in everyone if one.is_running()]
 
 

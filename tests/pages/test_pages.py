@@ -94,14 +94,13 @@ def test_a_dataset_without_models_says_how_to_embed(opened, unseen, page: Page):
         "images/extremes": "Needs 3 models",
         "images/language": "Needs 3 models",
         "robustness/metrics": "Needs 3 models",
+        "robustness/controls": "Needs 3 models",
         "data/models": "No model is embedded over this dataset yet",
         "data/datasets": "",
         "data/results": "",
         "images/explore": "",
     }.get(page.name, "No language model is embedded")
     assert missing in said(app)
-    if not page.path:
-        assert any("10 image–caption pairs." in text.value for text in app.markdown)
 
 
 @pytest.fixture(scope="module")

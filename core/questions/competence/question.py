@@ -44,7 +44,7 @@ from core.study.models import (
     usual,
     without_variants,
 )
-from core.study.parts import Comparison, Scope
+from core.study.parts import Comparison
 from core.study.scores import TaskScore, known_scores, score_of, select
 from core.study.spaces import by_size
 from core.study.study import Study, known_worlds
@@ -317,7 +317,7 @@ class Downstream(StudyQuestion):
             kinds = study.models().set_index("model")["modality"][list(names)]
             most = kinds[kinds.index.isin(values.index)].mode()
             names = tuple(kinds.index[kinds.isin(most[:1])])
-        target = self.target or usual_target(self.scope, study)
+        target = self.target or usual_target(ask(TasksSolved(self.scope), study), study)
         study.entry(target)
         contenders = replace(self.contenders, names=names)
         return replace(self, contenders=contenders, score=chosen.name, target=target)
@@ -572,11 +572,11 @@ def find_score(name: str, offered: Sequence[TaskScore]) -> TaskScore:
     return by_name[name] if name else (*usual, *offered)[0]
 
 
-def usual_target(scope: Scope, study: Study) -> str:
+def usual_target(tasks: pd.DataFrame, study: Study) -> str:
     """Return the model that scores are compared with if none is named: the vision model that
-    solves most tasks, else the largest; raises InputError if there is none.
+    solves most tasks, else the largest; raises InputError if there is none. tasks: `TasksSolved`.
     """
-    solved = ask(TasksSolved(scope), study).set_index("model")["solved"].astype(float).dropna()
+    solved = tasks.set_index("model")["solved"].astype(float).dropna()
     large = by_size(study, falling=True)
     seeing = large.loc[reads(large, "image"), "model"]
     targets = [*seeing, *study.readers("image"), *known_worlds(study)]

@@ -13,6 +13,7 @@ from core.questions.competence.question import (
     CompetenceScores,
     Contenders,
     Downstream,
+    TasksSolved,
     find_score,
     usual_target,
 )
@@ -143,7 +144,7 @@ def show_prediction(at: Place, question: Alignment) -> None:
             "score": Look(labels=names, start=find_score("", offered).name),
             "target": Look(
                 labels=seen.set_index("model")["title"].to_dict(),
-                start=usual_target(at.scope, queries.study(at)),
+                start=usual_target(queries.ask(at, TasksSolved(at.scope)), queries.study(at)),
             ),
         }
         with st.container(horizontal=True, vertical_alignment="bottom"):
