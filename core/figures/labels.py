@@ -121,9 +121,9 @@ class _Frame:
 
     def __init__(self, panel: Panel) -> None:
         self.logs = [panel.x.log, panel.y.log]
-        (left, right), (low, high) = panel.x.range or (0, 1), panel.y.range or (0, 1)
-        self.low, high = self._scaled(left, low), self._scaled(right, high)
-        self.span = high - self.low
+        (left, right), (bottom, top) = panel.x.range or (0, 1), panel.y.range or (0, 1)
+        self.low = self._scaled(left, bottom)
+        self.span = self._scaled(right, top) - self.low
 
     def _scaled(self, x: Any, y: Any) -> Points:
         values = [np.log10(one) if log else one for one, log in zip((x, y), self.logs, strict=True)]
@@ -217,9 +217,9 @@ def _sampled(line: Points) -> Points:
 def _meet(some: Boxes, others: Boxes) -> Bool[np.ndarray, "*boxes"]:
     """Return which boxes have an area in common."""
     apart = (some[..., :2] >= others[..., 2:]) | (others[..., :2] >= some[..., 2:])
-    return ~apart.any(-1)
+    return np.asarray(~apart.any(-1))
 
 
 def _hold(boxes: Boxes, points: Points) -> Bool[np.ndarray, "*places"]:
     """Return which boxes have which points within."""
-    return ((boxes[..., :2] < points) & (points < boxes[..., 2:])).all(-1)
+    return np.asarray(((boxes[..., :2] < points) & (points < boxes[..., 2:])).all(-1))
