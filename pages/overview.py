@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import pandas as pd
@@ -57,20 +58,20 @@ def show(at: Place) -> None:
     models = queries.models(at)
     frame.need_stimuli(at)
     both = reads(models, "caption").any() and reads(models, "image").any()
+    left_out, also = _ask_unasked(at) if both else ([], ())
     if both:
-        show_verdict(at)
+        show_verdict(at, left_out, also)
     with frame.part():
         show_map(at, models)
     if both:
         with frame.part():
-            show_curve(at)
+            show_curve(at, also)
         with frame.part():
             show_evidence(at)
 
 
-def show_verdict(at: Place) -> None:
-    """Say what the one test says that was named in advance."""
-    left_out, also = _ask_unasked(at)
+def show_verdict(at: Place, left_out: Sequence[str], also: tuple[str, ...]) -> None:
+    """Say what the one test says that was named in advance. left_out, also: see `_ask_unasked`."""
     question = Headline(at.scope, measure=Measure(k=_fewer(at)), also=also)
     answered = queries.answer(at, question)
     prose.answer([answered.findings[0].line])
@@ -111,9 +112,9 @@ def show_marks(at: Place) -> None:
         st.page_link("robustness.py", label="Controls", query_params=along)
 
 
-def show_curve(at: Place) -> None:
+def show_curve(at: Place, also: tuple[str, ...]) -> None:
     """Draw the headline under every specification."""
-    question = Specifications(at.scope, also=_ask_unasked(at)[1])
+    question = Specifications(at.scope, also=also)
     section.draw(
         at,
         question,

@@ -167,11 +167,12 @@ def unasked(study: Study) -> list[str]:
     modality has no other models: they count in the headline only if a person says so.
     """
     models = usual_models(study.models())
-    scores = ask(CompetenceScores(Scope(study.dataset.name)), study)
-    scored = set(scores.loc[scores["origin"] != MEASURED, "model"])
-    unknown = models["family"].isin(UNKNOWN) & ~models["model"].isin(scored)
     imported = [study.entry(name).card.spec.startswith("import:") for name in models["model"]]
-    bare = unknown & np.array(imported, dtype=bool)
+    bare = models["family"].isin(UNKNOWN) & np.array(imported, dtype=bool)
+    if not bare.any():
+        return []
+    scores = ask(CompetenceScores(Scope(study.dataset.name)), study)
+    bare &= ~models["model"].isin(scores.loc[scores["origin"] != MEASURED, "model"])
     alone = bare.groupby(models["modality"]).transform("all")
     return list(models.loc[bare & ~alone, "model"])
 

@@ -39,6 +39,7 @@ from core.questions.adapters.measures import REFERENCE as TRUTH
 
 AVERAGE_BEFORE = "average before"
 SEEN = (2, 98)  # percentiles of the products between which a kernel's colors lie
+DRAWN = 64  # stimuli of a kernel
 SHAPES = ("diamond", "square", "triangle-up", "cross", "x")
 RECALLS = f"{RECALL}_10"
 
@@ -194,11 +195,16 @@ def course_plot(table: pd.DataFrame) -> Plot:
 
 
 def kernel_plot(table: pd.DataFrame, unit: str) -> Plot:
-    """Draw kernels over the same stimuli in the same order, each in colors of its own range."""
+    """Draw kernels over the same stimuli in the same order, each in colors of its own range; of
+    more than DRAWN stimuli every second, third, …
+    """
     heads = {REFERENCE: "{title} (reference)", BEFORE: "{title}", AFTER: "{title}, common space"}
     parts = []
     for (when, _), rows in table.groupby(["when", "what"], sort=False):
-        order = {stimulus: place for place, stimulus in enumerate(rows["x"].unique())}
+        shown = rows["x"].unique()
+        shown = shown[:: -(-len(shown) // DRAWN)]
+        order = {stimulus: place for place, stimulus in enumerate(shown)}
+        rows = rows[rows["x"].isin(order) & rows["y"].isin(order)]
         low, high = np.percentile(rows.loc[rows["x"] != rows["y"], "product"], SEEN)
         parts.append(
             rows.assign(
