@@ -28,8 +28,8 @@ DISTANCES, DIRECTIONS = (22.0, 32.0, 44.0, 58.0, 74.0, 92.0), 16
 PASSES = 4  # in which each name moves to where the others leave room
 STEPS = np.linspace(0.0, 1.0, 60)  # along a line
 
-Points = Float64[np.ndarray, "*places 2"]
-Boxes = Float64[np.ndarray, "*boxes 4"]  # left, low, right, high
+Points = Float64[np.ndarray, "... 2"]
+Boxes = Float64[np.ndarray, "... 4"]  # left, low, right, high
 
 
 @dataclass(frozen=True)
@@ -214,12 +214,12 @@ def _sampled(line: Points) -> Points:
     return np.stack([np.interp(places, np.arange(len(line)), one) for one in line.T], axis=1)
 
 
-def _meet(some: Boxes, others: Boxes) -> Bool[np.ndarray, "*boxes"]:
+def _meet(some: Boxes, others: Boxes) -> Bool[np.ndarray, "..."]:
     """Return which boxes have an area in common."""
     apart = (some[..., :2] >= others[..., 2:]) | (others[..., :2] >= some[..., 2:])
     return np.asarray(~apart.any(-1))
 
 
-def _hold(boxes: Boxes, points: Points) -> Bool[np.ndarray, "*places"]:
+def _hold(boxes: Boxes, points: Points) -> Bool[np.ndarray, "..."]:
     """Return which boxes have which points within."""
     return np.asarray(((boxes[..., :2] < points) & (points < boxes[..., 2:])).all(-1))
