@@ -307,6 +307,7 @@ FIRST: tuple[tuple[str, dict[str, Value]], ...] = (
     ("controls categories", {}),
     ("controls gallery", {}),
     ("controls ranks", {}),
+    ("controls ranks", {"of": "vision"}),
     ("controls marks", {}),
 )
 

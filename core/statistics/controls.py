@@ -19,6 +19,7 @@ from core.statistics.nulls import FEWEST
 from core.statistics.trends import orders_within
 
 LEVEL, POWER = 1.959964, 0.841621  # normal quantiles of 97.5% and 80%
+AT_ONCE = 2**24  # random numbers that are held
 
 Groups = Int64[np.ndarray, " n"]
 Values = Float64[np.ndarray, " n"]
@@ -160,6 +161,12 @@ def gallery_scores(
     return np.stack(scores)
 
 
+def _portions(draws: int, n: int) -> list[int]:
+    """Return how many draws of n numbers each are made at once."""
+    most = max(1, AT_ONCE // n)
+    return [min(most, draws - done) for done in range(0, draws, most)]
+
+
 @dataclass(frozen=True)
 class Difference:
     """How far two models lie apart. low, high: 95% interval. p: two-sided, by exchanging the two
@@ -187,8 +194,9 @@ def compare_paired(
     centered = spread - spread.mean()
     n, variance = len(a), float(centered.var(ddof=1))
     half = LEVEL * math.sqrt(variance / n)
-    signs = np.random.default_rng(seed).choice((-1.0, 1.0), (draws, n))
-    null = np.abs(signs @ (centered + value)) / n
+    rng, terms = np.random.default_rng(seed), (centered + value)[:, None]
+    signed = [rng.choice((-1.0, 1.0), (count, n)) @ terms for count in _portions(draws, n)]
+    null = np.abs(np.concatenate(signed)) / n
     p = (1 + int((null >= abs(value) - 1e-12).sum())) / (draws + 1)
     needed = math.inf
     if value:
@@ -215,8 +223,9 @@ def rank_intervals(
     """
     m, n = influences.shape
     centered = influences - influences.mean(axis=1, keepdims=True)
-    weights = np.random.default_rng(seed).standard_normal((draws, n))
-    moved = weights @ centered.T / n  # draws, models
+    rng = np.random.default_rng(seed)
+    parts = [rng.standard_normal((count, n)) @ centered.T for count in _portions(draws, n)]
+    moved = np.concatenate(parts) / n  # draws, models
     low, high = np.ones(m, np.int64), np.full(m, m)
     apart = np.zeros((m, m), dtype=bool)
     for model in range(m):

@@ -108,6 +108,7 @@ def test_the_table_has_a_row_per_model_with_its_alignment_by_layer(tabulated):
     table = app.dataframe[0].value
     assert len(table) == 13
     assert {"reality", "vision models", "language models", "skill", "solved", "lines"} <= set(table)
+    assert table.dropna(subset="rank")["ranks"].str.fullmatch(r"\d+–\d+").all()
     assert table.loc[table["lines"].isna(), "title"].tolist() == ["Reality"]  # it is the target
     assert all(len(line) > 1 for line in table["lines"].dropna())
     assert "Most alike of different setups" in texts(app)

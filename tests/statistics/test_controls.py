@@ -211,3 +211,15 @@ def test_rank_intervals_hold_the_rank_in_at_least_95_percent_of_samples() -> Non
         rank = np.array([5, 4, 3, 2, 1])
         held.append((low <= rank) & (rank <= high))
     assert np.mean(held, axis=0).min() >= 0.93
+
+
+def test_draws_made_in_portions_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(0).standard_normal((3, 50))
+    whole = compare_paired(values[0], values[1], draws=99, seed=3)
+    ends = rank_intervals(values.mean(axis=1), values, draws=99, seed=3)
+    monkeypatch.setattr("core.statistics.controls.AT_ONCE", 500)
+    assert compare_paired(values[0], values[1], draws=99, seed=3) == whole
+    for one, same in zip(
+        rank_intervals(values.mean(axis=1), values, draws=99, seed=3), ends, strict=True
+    ):
+        np.testing.assert_array_equal(one, same)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, TypeVar
 
@@ -11,13 +12,14 @@ import pandas as pd
 
 from core.competence.records import SKILL
 from core.encoders.encoder import REALITY
-from core.errors import InputError, UnknownNameError
+from core.errors import InputError, NotApplicableError, UnknownNameError
 from core.figures.grammar import Axis, Dots, Fixed, Line, Mark, Plot, Scale, Text
 from core.figures.theme import mark_sizes
 from core.modalities import find_modality, known_first
 from core.options import option, part, seed_option
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
+from core.questions.controls import ControlRanks
 from core.questions.finding import Finding
 from core.questions.models.pairs import ModelPairs, Roster, closest, distances
 from core.questions.question import Answer, StudyQuestion
@@ -36,7 +38,8 @@ from core.study.parts import Comparison, Measure
 from core.study.study import Study
 
 DESCRIPTION = ("model", "title", "modality", "family", "objective", "parameters", "step")
-DESCRIBED = (*DESCRIPTION, "skill", "solved", "closest", "closest_score")  # no targets
+RANKED = ("rank", "rank_low", "rank_high", "tied")
+DESCRIBED = (*DESCRIPTION, "skill", "solved", "closest", "closest_score", *RANKED)  # no targets
 Members = Mapping[str, Sequence[str]]  # the models of each target, by its name
 
 
@@ -383,7 +386,7 @@ class ModelTable(StudyQuestion):
     """How aligned and how competent is each model, and in which layers?"""
 
     command = "models table"
-    version = 4
+    version = 5
     columns: ClassVar[Mapping[str, str]] = {
         "model": "a model",
         "title": "its name",
@@ -396,6 +399,10 @@ class ModelTable(StudyQuestion):
         "solved": "competence of vision models",
         "closest": "most aligned model of another family or objective",
         "closest_score": "its alignment",
+        "rank": "rank in its modality by mean alignment with the other, by mutual k-NN of best layers",
+        "rank_low": "best rank in its joint 95% interval over stimuli",
+        "rank_high": "worst rank in that interval",
+        "tied": "models of its modality that are not significantly more or less aligned",
         "layer": "layer, from 0",
         "target": "what it is aligned with",
         "score": "alignment with the target's best layers, mean over its models",
@@ -442,9 +449,23 @@ class ModelTable(StudyQuestion):
             closest=models["model"].map(near["other"]),
             closest_score=models["model"].map(near["score"]),
         )
+        about = about.join(self._ranks(study), on="model")
         table = about.join(scores.reindex(columns=list(members)), on="model")
         table = table.reset_index(drop=True)
         return Answer(table, self._ends(table, models))
+
+    def _ranks(self, study: Study) -> pd.DataFrame:
+        """Return RANKED by model, of language and of vision models; of none if the comparison is
+        not that of ranks.
+        """
+        parts, comparison = list[pd.DataFrame](), self.comparison
+        sides: tuple[Literal["language", "vision"], ...] = ("language", "vision")
+        for side in sides if comparison == Comparison(k=comparison.k) else ():
+            with suppress(NotApplicableError):  # fewer than two models
+                ranks = ask(ControlRanks(self.scope, side, comparison.settings["k"]), study)
+                parts.append(ranks.assign(tied=ranks["rank_high"] - ranks["rank_low"]))
+        every = pd.concat(parts) if parts else pd.DataFrame(columns=["model", *RANKED])
+        return every.set_index("model")[list(RANKED)].astype(float)
 
     def _ends(self, table: pd.DataFrame, models: pd.DataFrame) -> list[Finding]:
         """Return which two models of different setups are most alike, then which model is most

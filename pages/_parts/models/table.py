@@ -25,9 +25,9 @@ from pages._shared.controls import Look
 from pages._shared.queries import Place
 
 KEY = "model-table"
-READING = """A row is a model. A setup is a family and objective, whatever size. Alignment with a
-group is the mean over it, without models of its own training. Lines run from the first layer to the
-last. Tick rows to select models."""
+READING = """A setup is a family and objective, whatever size. Alignment with a group is the mean
+over it. Ranks are within a modality, by mean alignment with the other; tied models do not differ
+significantly. Tick rows to select models."""
 BALANCE = """Attention depends on queries and keys by their product alone. If the noise of SGD
 chose among weights of equal product, the gradients of both would balance; if weight decay chose,
 the weights would (Ziyin and Chuang 2025, footnotes 13 and 15). Models trained by AdamW are
@@ -68,6 +68,9 @@ def show(at: Place) -> None:
     high = question.comparison.spec.higher_is_more_aligned
     rows = table[table["model"].isin(passing["model"])]
     rows = rows.sort_values("closest_score", ascending=not high, kind="stable", ignore_index=True)
+    if rows["rank"].notna().any():
+        ends = zip(rows["rank_low"], rows["rank_high"], strict=True)
+        rows["ranks"] = [f"{low:.0f}–{high:.0f}" if low == low else "" for low, high in ends]
     rows["closest"] = rows["closest"].map(models.set_index("model")["title"])
     st.caption(f"{len(rows)} of {len(table)} models, the closest first")
     with suppress(NotApplicableError):  # none of imports alone
@@ -78,7 +81,8 @@ def show(at: Place) -> None:
     mine = layers[layers["target"] == target].sort_values("layer")
     rows["lines"] = rows["model"].map(mine.groupby("model")["score"].agg(list))
     _draw(at, rows, targets, titles.get(target, target))
-    exportbar.draw_table(at, question, rows.drop(columns="lines"), key="models")
+    exported = rows.drop(columns=["lines", "ranks"], errors="ignore")
+    exportbar.draw_table(at, question, exported, key="models")
     st.caption(READING)
     if queries.card(at).levels and reads(models, "caption").any():
         with st.expander("Balance of queries and keys"), frame.part():
@@ -100,10 +104,16 @@ def _draw(at: Place, rows: pd.DataFrame, targets: Sequence[str], target: str) ->
     shown, number = rows["model"].tolist(), st.column_config.NumberColumn
     values = [score for line in rows["lines"].dropna() for score in line]
     ends = {"y_min": min([0.0, *values]), "y_max": max([0.0, *values]) or 1.0}
+    ranks = {
+        "rank": number("rank", format="%d"),
+        "ranks": st.column_config.TextColumn("95% CI of rank"),
+        "tied": number("tied with", format="%d"),
+    }
     columns = {
         "title": st.column_config.TextColumn("model", pinned=True),
         "closest": "closest of another setup",
         "closest_score": number("alignment", format="%.3f"),
+        **(ranks if "ranks" in rows else {}),
         "lines": st.column_config.LineChartColumn(f"by layer, with {target}", **ends),
         **{name: number(f"with {name}", format="%.3f") for name in targets},
         "skill": number(find_axis(COMPETENCE, unit=unit).title, format="%.2f"),

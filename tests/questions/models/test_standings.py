@@ -8,6 +8,7 @@ import pytest
 
 from core.errors import InputError, UnknownNameError
 from core.questions.asking import answer, ask
+from core.questions.controls import ControlRanks
 from core.questions.models.pairs import ModelPairs, closest, closest_two
 from core.questions.models.question import (
     ModelTable,
@@ -47,6 +48,7 @@ PAIRS = pd.DataFrame(
     ],
     columns=["model_x", "model_y", "score"],
 )
+ENDS = ["rank", "rank_low", "rank_high"]
 
 
 @pytest.fixture(scope="module")
@@ -157,3 +159,19 @@ def test_a_profile_is_the_mean_of_the_best_layers_of_each_model(study):
     mine = table[table["model"] == "gpt-2-s"].sort_values("layer")
     np.testing.assert_allclose(mine["score"], expected)
     assert set(mine["models"]) == {len(vision)}
+
+
+def test_ranks_are_those_of_the_columns_with_their_own_intervals(study):
+    table = ask(ModelTable(Scope("cave")), study)
+    for side, other in (("language", "vision models"), ("vision", "language models")):
+        ranks = ask(ControlRanks(Scope("cave"), side), study).set_index("model")
+        mine = table.set_index("model").loc[ranks.index]
+        np.testing.assert_allclose(mine[other], ranks["score"])
+        assert (mine[ENDS] == ranks[ENDS]).all(axis=None)
+        assert (mine["tied"] == ranks["rank_high"] - ranks["rank_low"]).all()
+    assert table.loc[table["modality"] == "world", "rank"].isna().all()
+
+
+def test_other_comparisons_have_no_ranks(study):
+    table = ask(ModelTable(Scope("cave"), comparison=Comparison(layers="last")), study)
+    assert table["rank"].isna().all()
