@@ -17,6 +17,7 @@ from core.questions.controls import MARKS, ControlMarks
 from core.questions.convergence.question import Summary, tally
 from core.questions.finding import listed
 from core.questions.headline import Headline, Specifications, unasked
+from core.questions.simple import best_features
 from core.study.models import is_reality, reads, usual
 from core.study.parts import Comparison, Measure
 from pages._parts.overview import convergence_map
@@ -24,6 +25,7 @@ from pages._shared import (
     address,
     controls,
     exportbar,
+    facts,
     frame,
     prose,
     queries,
@@ -43,6 +45,8 @@ BOTH = """{models} vision and language models count, seeds averaged, by {metric}
 {k} nearest neighbors that two models have in common (chance {chance:.3f}). Trends correlates the
 language models alone."""
 UNASKED = """Not counted: {models} (imported, family unknown). Select {them} to count {them}."""
+SIMPLE = """Dashed: the simple feature of captions or of images that is closest to the center, as
+far as it can be computed. All of them: {features}."""
 CONTROL = """Untrained **{title}** ({score:.3f}) lies closer than {below} of {trained} trained
 models: alignment that training has not caused is no evidence."""
 ICONS = {"supported": "check", "contradicted": "close", "open": "remove", "unknown": "help"}
@@ -150,7 +154,8 @@ def show_map(at: Place, models: pd.DataFrame) -> None:
     k = _fewer(at) if metric != "unbiased_cka" else None
     question = ConvergenceMap(at.scope, center, Comparison(metric=metric, k=k))
     table = queries.ask(at, question)
-    scene = lay_out(table, question, titles, frame.mode())
+    features = _features(at, question)
+    scene = lay_out(table, question, titles, frame.mode(), features)
     unscored = table[table["score"].isna() & ~table["copy"]]
     reason = next(iter(unscored["reason"].dropna()), "") or "none can be compared"
     if not scene.marks:
@@ -173,7 +178,25 @@ def show_map(at: Place, models: pd.DataFrame) -> None:
     st.caption(f"{card.size:,} {item}, {counted} models.{made}")
     if len(unscored):
         st.caption(f"Without a score: {frame.plain(listed(list(unscored['title'])))} ({reason}).")
-    prose.explain("\n\n".join(filter(None, (WHY, describe_control(table)))))
+    said = listed([f"{row.control} {row.score:.3f}" for row in features.itertuples()])
+    simple = SIMPLE.format(features=said) if said else ""
+    prose.explain("\n\n".join(filter(None, (WHY, simple, describe_control(table)))))
+
+
+def _features(at: Place, question: ConvergenceMap) -> pd.DataFrame:
+    """Return the mean alignment of simple features with the models of the map's center, the most
+    aligned first; none if that takes long.
+    """
+    models, of = usual(queries.models(at)), question.comparison
+    center = question.center or str(queries.ask(at, question)["center"].iloc[0])
+    kind = models.loc[models["modality"] == center, "model"].tolist()
+    asked = facts.features(at, kind or [center], Measure(of.metric, of.k))
+    if asked is None:
+        return pd.DataFrame(columns=["control", "of", "score"])
+    means = (
+        queries.ask(at, asked).groupby(["control", "of"], sort=False)["score"].mean().reset_index()
+    )
+    return best_features(means, of)
 
 
 def _fewer(at: Place) -> int | None:

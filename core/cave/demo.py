@@ -318,6 +318,8 @@ def first_questions(dataset: str) -> list[StudyQuestion]:
 
     maps: list[tuple[str, dict[str, Value]]]
     maps = [("closeness", {"metric": metric}) for metric in MAP_METRICS]
+    simple: dict[str, Value] = {"models": (REALITY,)}
+    maps += [("controls features", {"metric": metric, **simple}) for metric in MAP_METRICS]
     questions = []
     for command, choices in (*FIRST, *maps):
         kind = find_kind(command)

@@ -21,7 +21,7 @@ from core.errors import MetricError, UnknownNameError
 from core.figures.numbers import count_text
 from core.figures.palette import modality_hue
 from core.figures.theme import FONT, INK, Mode
-from core.modalities import known_first
+from core.modalities import find_modality, known_first
 from core.options import option, part
 from core.questions.question import Answer, StudyQuestion
 from core.study.comparing import align_models
@@ -185,8 +185,8 @@ class Mark:
 
 @dataclass(frozen=True)
 class Scene:
-    """All that the map shows; rings: distance and score. sectors: name, hue, angle. keys: symbol
-    and meaning, for the legend.
+    """All that the map shows; rings: distance and score. sectors: name, hue, angle. levels:
+    distance, first and last angle of an arc, name. keys: symbol and meaning, for the legend.
     """
 
     center: str
@@ -194,21 +194,34 @@ class Scene:
     rings: tuple[tuple[float, str], ...]
     sectors: tuple[tuple[str, str, float], ...]
     marks: tuple[Mark, ...]
+    levels: tuple[tuple[float, float, float, str], ...]
     keys: tuple[tuple[str, str], ...]
 
 
 def lay_out(
-    table: pd.DataFrame, question: ConvergenceMap, titles: Mapping[str, str], mode: Mode
+    table: pd.DataFrame,
+    question: ConvergenceMap,
+    titles: Mapping[str, str],
+    mode: Mode,
+    features: pd.DataFrame | None = None,
 ) -> Scene:
     """Return the scene of an answer.
 
-    table: as of `ConvergenceMap`. titles: of all models.
+    table: as of `ConvergenceMap`. titles: of all models. features: control, of and score of simple
+    features, the closest to the center first.
     """
     scored = table.dropna(subset=["score"])
     level = scored["chance"].mean()
     rim = level if 0 < level < 1 else RIM
     finished = scored[~scored["copy"]]
-    angles, sectors = _sectors(finished)
+    angles, sectors, ends = _sectors(finished)
+    levels = []
+    for name, (first, last) in ends.items():
+        if features is None:
+            break
+        own = features[features["of"] == find_modality(name).reads]
+        for feature, score in own[["control", "score"]].head(1).to_numpy():
+            levels.append((_distance(score, rim), first, last, f"{feature} {score:.3f}"))
     top = finished["parameters"].max()
     named = finished[~finished["untrained"]].groupby("modality")["score"].nlargest(LABELS)
     labeled = set(named.index.get_level_values(-1))
@@ -238,12 +251,14 @@ def lay_out(
         ),
         sectors=sectors,
         marks=_apart(marks),
+        levels=tuple(levels),
         keys=(
             ("star", f"center: {_named(center, titles)}"),
             ("rim", "chance"),
             ("ring", f"{label}, log scale"),
             ("dot", "model (area: size)"),
             *((("hollow", "untrained network"),) if finished["untrained"].any() else ()),
+            *((("level", "best simple feature"),) if levels else ()),
             *((("trail", "checkpoints"),) if any(len(mark.path) > 1 for mark in marks) else ()),
         ),
     )
@@ -264,19 +279,23 @@ def _distance(score: float, rim: float) -> float:
     return min(max(math.log(max(score, rim)) / math.log(rim), 0.0), 1.0)
 
 
-def _sectors(models: pd.DataFrame) -> tuple[dict[str, float], tuple[tuple[str, str, float], ...]]:
+def _sectors(
+    models: pd.DataFrame,
+) -> tuple[dict[str, float], tuple[tuple[str, str, float], ...], dict[str, tuple[float, float]]]:
+    """Return the angle of each model, the sectors as of `Scene`, and where each begins and ends."""
     groups = [(str(name), group.sort_values("score")) for name, group in models.groupby("modality")]
     shares = [max(len(group), NARROWEST) for _, group in groups]
     free = 2 * math.pi - GAP * len(groups)
     angles: dict[str, float] = {}
-    angle, sectors = GAP / 2 - math.pi / 2, []
+    angle, sectors, ends = GAP / 2 - math.pi / 2, [], {}
     for (name, group), share in zip(groups, shares, strict=True):
         width = free * share / sum(shares)
         steps = (np.arange(len(group)) + 0.5) / len(group)
         angles |= dict(zip(group["model"], angle + width * steps, strict=True))
         sectors.append((name, modality_hue(name), angle + width / 2))
+        ends[name] = angle, angle + width
         angle += width + GAP
-    return angles, tuple(sectors)
+    return angles, tuple(sectors), ends
 
 
 def _size(parameters: float, most: float) -> float:
@@ -333,6 +352,7 @@ def to_svg(scene: Scene, mode: Mode, *, title: str) -> str:
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="{ink.paper}"/>',
         f'<g transform="translate({CENTER[0]},{CENTER[1]})">',
         *_rings(scene, mode),
+        *_arcs(scene, mode),
         *(_trail(mark) for mark in scene.marks if len(mark.path) > 1),
         *(_dot(mark, *mark.place, ink.paper) for mark in scene.marks),
         *_labels(scene),
@@ -367,6 +387,20 @@ def _rings(scene: Scene, mode: Mode) -> Iterable[str]:
         yield _text(x, y + 4, name.upper(), fill=color, anchor=anchor, weight="700")
 
 
+def _arcs(scene: Scene, mode: Mode) -> Iterable[str]:
+    ink = INK[mode]
+    for distance, first, last, name in scene.levels:
+        radius, large = R * distance, int(last - first > math.pi)
+        (x, y), (a, b), (left, top) = (
+            (far * math.cos(angle), far * math.sin(angle))
+            for far, angle in ((radius, first), (radius, last), (radius - 14, first))
+        )
+        path = f"M{x:.1f},{y:.1f}A{radius:.1f},{radius:.1f},0,{large},1,{a:.1f},{b:.1f}"
+        yield f'<path d="{path}" fill="none" stroke="{ink.soft}" stroke-dasharray="6 3"/>'
+        # inside, where the sector has no models at its beginning
+        yield _text(left, top + 4, name, fill=ink.soft, anchor="start" if y < 0 else "end")
+
+
 def _trail(mark: Mark) -> str:
     points = [
         f"{R * distance * math.cos(mark.angle):.1f},{R * distance * math.sin(mark.angle):.1f}"
@@ -398,6 +432,7 @@ def _legend(scene: Scene, mode: Mode) -> Iterable[str]:
         "rim": f'<circle r="7" fill="none" stroke="{ink.chance}" stroke-dasharray="2 3"/>',
         "dot": f'<circle r="5" fill="{ink.soft}"/>',
         "hollow": f'<circle r="5" fill="none" stroke="{ink.soft}" stroke-width="1.4"/>',
+        "level": f'<path d="M-8,0H8" stroke="{ink.soft}" stroke-dasharray="6 3"/>',
         "trail": f'<path d="M-8,0H8" stroke="{ink.soft}" stroke-width="1.6"/>',
     }
     for line, (symbol, text) in enumerate(scene.keys):

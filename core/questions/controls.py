@@ -1,14 +1,13 @@
 """Does a simpler explanation suffice? Categories, nuisances, a small gallery, ties of ranks.
 
 Every question is about two models: the most competent vision and language model unless others are
-named. Of more than LARGEST stimuli as many are drawn, seeded, but for galleries.
+named. Of more than LARGEST stimuli as many are drawn, seeded, to choose models and layers, and for
+partial alignment.
 """
 
 from __future__ import annotations
 
-import io
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,8 +15,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Float64, Int64
-from PIL import Image
+from jaxtyping import Bool, Float, Int64
 
 from core.errors import FeatureError, MetricError, NotApplicableError, PlatoscopeError
 from core.figures.grammar import Axis, Bars, Dots, Fixed, Level, Line, Palette, Plot
@@ -34,6 +32,7 @@ from core.questions.captions import embedded_levels, texts_at
 from core.questions.competence.question import TasksSolved
 from core.questions.finding import ALPHA, NAN, Finding, listed
 from core.questions.question import Answer, StudyQuestion
+from core.questions.simple import simple_features
 from core.spaces.neighbors import nearest
 from core.spaces.preprocess import normalize_rows
 from core.statistics.controls import (
@@ -59,10 +58,6 @@ MOST_CATEGORIES = 64  # of a factor that is permuted within
 CLUSTERS = (4, 8, 16, 32, 64)
 HARDEST = 5  # factors that are drawn
 QUERIES = 256
-SIDE, BINS = 16, 4  # pixels of a raw image, and bins of each color channel
-WORDS = 2000  # in a bag, the most frequent
-FREQUENCIES = 12  # bins of words by frequency
-TIE = 0.01  # words or characters that break ties of lengths
 
 NO_FACTOR = "this dataset has no labels that several stimuli share"
 FREE, FACTOR, CLUSTER = "all stimuli", "within categories", "within clusters"
@@ -89,11 +84,12 @@ def most_competent(scope: Scope, study: Study, *, k: int) -> tuple[str, str]:
 
 def complete(question: P, study: Study) -> P:
     """Name the two models, and their best-aligned layers."""
-    pair, k = question.pair, min(question.k, study.size - 1)
+    pair, k, few = question.pair, min(question.k, study.size - 1), _drawn(study, question.seed)
+    scope = replace(question.scope, stimuli=few.stimuli)
     if not (pair.x or pair.y):
-        x, y = most_competent(question.scope, study, k=k)
+        x, y = most_competent(scope, few, k=k)
         pair = replace(pair, x=x, y=y)
-    return replace(question, pair=complete_pair(pair, question.scope, study, k=k), k=k)
+    return replace(question, pair=complete_pair(pair, scope, few, k=k), k=k)
 
 
 def _titles(study: Study, pair: LayerPair) -> str:
@@ -240,10 +236,6 @@ def _factors(study: Study) -> dict[str, Int64[np.ndarray, " n"]]:
     return kept
 
 
-PIXELS, COLORS = "raw pixels", "color histogram"
-LENGTH, BAG, FREQUENCY = "caption length", "bag of words", "word frequencies"
-
-
 @dataclass(frozen=True)
 class ControlLadder(StudyQuestion):
     """Do simple features align as well, and what remains without them?
@@ -386,56 +378,6 @@ def _numbers(found: Partial) -> dict[str, float]:
     return {name: getattr(found, name) for name in ("raw", "partial", "explained", "p")}
 
 
-def simple_features(study: Study) -> dict[str, tuple[Item, Space]]:
-    """Return simple features of a study's stimuli by name, with what they are computed from."""
-    made: dict[str, tuple[Item, Space]] = {}
-    card = study.dataset
-    rows = np.arange(card.size) if study.rows is None else study.rows
-    if card.has_images:
-        webps = study.store.thumbnails(card.name, rows.tolist())
-        images = [Image.open(io.BytesIO(webp)).convert("RGB") for webp in webps]
-        small = [np.asarray(one.resize((SIDE, SIDE)), float).ravel() for one in images]
-        for name, each in ((PIXELS, small), (COLORS, map(_histogram, images))):
-            space = np.stack(list(each))
-            made[name] = "image", space - space.mean(axis=0)
-    if card.levels:
-        words = [" ".join(texts).lower().split() for texts in texts_at(study, card.levels[0])]
-        made |= {name: ("caption", space) for name, space in text_features(words).items()}
-    return made
-
-
-def _histogram(image: Image.Image) -> Float64[np.ndarray, " bins"]:
-    cells = np.asarray(image.resize((64, 64))).reshape(-1, 3).astype(int) * BINS // 256
-    counts = np.bincount(cells @ (BINS**2, BINS, 1), minlength=BINS**3)
-    shares: np.ndarray = np.sqrt(counts / counts.sum())
-    return shares
-
-
-def text_features(words: Sequence[Sequence[str]]) -> dict[str, Space]:
-    """Return what counting words tells of texts: length (words and characters, ties broken at
-    random), their bag (term frequency · log inverse document frequency), and how many of the words
-    are how frequent in all texts.
-    """
-    counts, n = [Counter(text) for text in words], len(words)
-    documents = Counter(word for text in counts for word in text)
-    total = Counter(word for text in words for word in text)
-    place = {word: at for at, (word, _) in enumerate(documents.most_common(WORDS))}
-    top = max(map(math.log, total.values()), default=0.0) or 1.0
-    bag, frequent = np.zeros((n, len(place))), np.zeros((n, FREQUENCIES))
-    for row, text in enumerate(counts):
-        for word, count in text.items():
-            if word in place:
-                bag[row, place[word]] = count * math.log(n / documents[word])
-            share = math.log(total[word]) / top
-            frequent[row, min(int(share * FREQUENCIES), FREQUENCIES - 1)] += count
-    length = np.array([[len(text), sum(map(len, text))] for text in words], float)
-    length += np.random.default_rng(0).uniform(-TIE, TIE, length.shape)
-    length = (length - length.mean(axis=0)) / length.std(axis=0)
-    small = 0.1 * length / np.sqrt((length**2).sum(axis=1)).max()
-    sphere = np.column_stack([small, np.sqrt(1 - (small**2).sum(axis=1))])  # cosines go by distance
-    return {LENGTH: sphere, BAG: bag, FREQUENCY: frequent - frequent.mean(axis=0)}
-
-
 @dataclass(frozen=True)
 class ControlGallery(StudyQuestion):
     """Does alignment survive among more stimuli, with several captions or images each?
@@ -445,7 +387,7 @@ class ControlGallery(StudyQuestion):
     """
 
     command = "controls gallery"
-    version = 1
+    version = 2
     columns: ClassVar[Mapping[str, str]] = {
         "setting": "one caption and image each, or the mean of several",
         "size": "stimuli in the gallery",
@@ -477,19 +419,24 @@ class ControlGallery(StudyQuestion):
         reader = next((one for one in names if study.entry(one).level is not None), "")
         if reader:
             other = y if reader == self.pair.x else x
-            levels = embedded_levels(study)
-            same = levels.loc[levels["model"] == reader, "name"]
-            if len(same) > 1:
-                texts = [normalize_rows(study.spaces(one)[names[reader]]) for one in same]
-                mean = normalize_rows(np.mean(texts, axis=0))
-                rows += self._curve(f"mean of {len(same)} captions", mean, other, groups, by)
-            written = texts_at(study, study.dataset.levels[0])
-            shared = group(pd.Series([" ".join(one) for one in written]))
-            if shared.max() + 1 == study.size:
-                why = "no two images have the same caption"
+            levels = embedded_levels(study).query("model == @reader").set_index("level")["name"]
+            texts = {
+                level: normalize_rows(study.spaces(name)[names[reader]])
+                for level, name in levels.items()
+            }
+            if len(texts) > 1:
+                mean = normalize_rows(np.mean([*texts.values()], axis=0))
+                rows += self._curve(f"mean of {len(texts)} captions", mean, other, groups, by)
+            alike = {level: _same_texts(texts_at(study, level)) for level in texts}
+            count, level = max(
+                ((int(_sharing(alike[one]).sum()), one) for one in texts), default=(0, "")
+            )
+            if count < study.size / 2:
+                why = f"{count:,} of {study.size:,} images share a caption"
                 rows.append({"setting": SHARED, "size": study.size, "reason": why})
             else:
-                read, seen = (_means(one, shared) for one in (spaces[reader], other))
+                shared = alike[level]
+                read, seen = (_means(one, shared) for one in (texts[level], other))
                 first = np.unique(shared, return_index=True)[1]  # of the images with one caption
                 rows += self._curve(SHARED, read, seen, groups[first], by)
         table = pd.DataFrame([{"reason": "", **row} for row in rows], columns=list(self.columns))
@@ -574,6 +521,17 @@ class ControlGallery(StudyQuestion):
 
 
 SINGLE, SHARED = "one caption, one image", "mean of images with one caption"
+
+
+def _same_texts(texts: Sequence[Sequence[str]]) -> Int64[np.ndarray, " n"]:
+    """Number the captions; case, spaces and a final period make no other caption."""
+    plain = [" ".join(" ".join(one).casefold().split()).rstrip(".") for one in texts]
+    return group(pd.Series(plain))
+
+
+def _sharing(groups: Int64[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
+    shared: np.ndarray = np.bincount(groups)[groups] > 1
+    return shared
 
 
 def _means(space: Space, groups: Int64[np.ndarray, " n"]) -> Space:
@@ -742,7 +700,7 @@ class ControlMarks(StudyQuestion):
     """
 
     command = "controls marks"
-    version = 2
+    version = 3
     listed = False
     columns: ClassVar[Mapping[str, str]] = {
         "mark": "what the alignment survives",

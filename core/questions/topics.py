@@ -55,7 +55,10 @@ TOPICS = {
         "what are models competent in, and does alignment predict it?",
         ("questions.competence.question",),
     ),
-    "controls": Topic("does a simpler explanation of alignment suffice?", ("questions.controls",)),
+    "controls": Topic(
+        "does a simpler explanation of alignment suffice?",
+        ("questions.controls", "questions.simple"),
+    ),
     "convergence": Topic(
         "do models converge as they get better, and why?", ("questions.convergence.question",)
     ),

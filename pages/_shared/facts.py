@@ -14,13 +14,15 @@ import pandas as pd
 import streamlit as st
 from jaxtyping import Int32
 
-from core.errors import InputError, MetricError, NotEmbeddedError
+from core.errors import InputError, MetricError, NotEmbeddedError, PlatoscopeError
 from core.figures.palette import Look, assign
 from core.questions import captions as retold
 from core.questions.alignment import question as alignment
 from core.questions.models.pairs import ModelPairs
 from core.questions.models.pairs import closest_two as closest_of
+from core.questions.simple import QUICK, ControlFeatures
 from core.study.models import groups_by_age
+from core.study.parts import Measure
 from core.study.study import KEPT
 from pages._shared import queries
 from pages._shared.queries import Place
@@ -148,3 +150,15 @@ def looks(at: Place) -> dict[str, Look]:
     """Return how each group of the dataset's models is drawn; see `core.figures.palette.assign`."""
     made_at = {entry.card.name: entry.made_at for entry in queries.view(at).models(at.dataset)}
     return assign(groups_by_age(queries.models(at), made_at))
+
+
+def features(at: Place, models: Sequence[str], measure: Measure) -> ControlFeatures | None:
+    """Return the question how aligned simple features are with models, answered; None if its answer
+    is neither kept nor quick, or has no score.
+    """
+    question = ControlFeatures(at.scope, tuple(models), measure)
+    quick = queries.size(at) <= QUICK and (len(models) <= 2 or measure.metric == "mutual_knn")
+    with suppress(PlatoscopeError):
+        if quick or queries.recall(at, question) is not None:
+            return question if queries.answer(at, question).findings else None
+    return None

@@ -399,7 +399,7 @@ class ModelTable(StudyQuestion):
         "solved": "competence of vision models",
         "closest": "most aligned model of another family or objective",
         "closest_score": "its alignment",
-        "rank": "rank in its modality by mean alignment with the other, by mutual k-NN of best layers",
+        "rank": "rank in its modality by mean mutual k-NN with the other, in best layers",
         "rank_low": "best rank in its joint 95% interval over stimuli",
         "rank_high": "worst rank in that interval",
         "tied": "models of its modality that are not significantly more or less aligned",

@@ -14,13 +14,15 @@ from core.figures.numbers import count_text
 from core.questions.alignment.question import Alignment, best_layers
 from core.questions.competence.question import CompetenceScores
 from core.questions.metrics.question import MetricPair
+from core.questions.simple import best_features
 from core.study.layers import ALL
 from core.study.models import is_reality, usual
-from core.study.parts import Comparison, LayerPair
+from core.study.parts import Comparison, LayerPair, Measure
 from pages._parts.models import units
 from pages._shared import (
     bar,
     controls,
+    facts,
     frame,
     gallery,
     neighbors,
@@ -35,6 +37,8 @@ METRICS = "Last layers of both models."
 CALIBRATED = """Left: difference from other pairs in standard deviations. These are all pairs of
 fully trained models of these two modalities, on at most 256 images. Higher is more aligned for
 every metric. Calibrated: 0 is what 5% of shuffles exceed, 1 full alignment."""
+FEATURES = """Each point is a simple feature with a model, which reads the other modality if the two
+differ. Its best layer counts. Lines: chance, and the two models’ best layers."""
 
 
 def show(at: Place) -> None:
@@ -56,7 +60,11 @@ def show(at: Place) -> None:
     section.draw(at, question, key="all-metrics", caption=METRICS, methods=CALIBRATED)
     st.header("Layers", anchor=False)
     grid = Alignment(at.scope, x=(a,), y=(b,), comparison=Comparison(k=k, layers=ALL))
-    section.draw(at, grid, key="layer-map", lead=0)
+    table, features = queries.ask(at, grid), facts.features(at, (a, b), Measure(k=k))
+    if features is not None:
+        best = best_features(queries.ask(at, features), features.measure).iloc[0]
+        table = table.assign(reference=f"{best['control']} {best['score']:.3f}")
+    section.draw(at, grid, key="layer-map", lead=0, plot=grid.plot(table))
     st.header("Neighbors", anchor=False)
     index = gallery.chosen(queries.size(at)) or 0
     x, y = best_layers(at.scope, queries.study(at), a, b, k=k)
@@ -66,6 +74,9 @@ def show(at: Place) -> None:
         gallery.grid(at, [index], key="asked", width=100, clicks=gallery.Clicks(None))
     with right:
         neighbors.side_by_side(at, LayerPair(a, x, b, y), index, near, heads=True, width=100)
+    if features is not None:
+        with st.expander("Simple features"), frame.part():
+            section.draw(at, features, key="features", caption=FEATURES)
     with st.expander("Facts about both"):
         st.dataframe(_facts(at, about.loc[[a, b]]), hide_index=True)
     usual_ones = usual(models)

@@ -38,6 +38,7 @@ text.soft { fill: var(--soft); }
 .star { fill: var(--st-text-color); }
 .full { fill: var(--soft); }
 .hollow { fill: none; stroke: var(--soft); stroke-width: 1.4; }
+.level { fill: none; stroke: var(--soft); stroke-dasharray: 6 3; }
 .trail { fill: none; stroke-width: 1.6; opacity: .45; stroke-linecap: round; }
 .chord { fill: none; stroke: var(--st-text-color); opacity: .5; }
 .names, .card { pointer-events: none; }

@@ -65,7 +65,7 @@ class ConvergenceMap {
     return button;
   }
 
-  drawMap({ center, rim, rings, sectors, marks }) {
+  drawMap({ center, rim, rings, sectors, levels, marks }) {
     const svg = this.find("canvas");
     svg.replaceChildren();
     this.shown = null;
@@ -81,6 +81,13 @@ class ConvergenceMap {
       const most = innerWidth > 640 ? Math.abs(x) : 340 - 18 * name.length;  // a phone would cut it
       const look = { x: Math.min(Math.max(x, -most), most), y: y + 4, class: "sector", "text-anchor": anchor, style: `fill:${color}` };
       make(svg, "text", look, name.toUpperCase());
+    }
+    for (const [distance, first, last, name] of levels) {
+      const radius = R * distance, at = (far, angle) => [far * Math.cos(angle), far * Math.sin(angle)];
+      const arc = [radius, radius, 0, Number(last - first > Math.PI), 1, ...at(radius, last)];
+      make(svg, "path", { d: `M${at(radius, first)}A${arc}`, class: "level" });
+      const [x, y] = at(radius - 14, first);  // inside, where the sector has no models at its beginning
+      make(svg, "text", { x, y: y + 4, class: "soft", "text-anchor": y < 0 ? "start" : "end" }, name);
     }
     const middle = make(svg, "path", { d: star(12), class: "star" });
     make(middle, "title", {}, center);
@@ -118,6 +125,7 @@ class ConvergenceMap {
     const svg = make(line, "svg", { viewBox: "-10 -9 20 18", width: 20, height: 18, "aria-hidden": true });
     if (symbol === "star") make(svg, "path", { d: star(8), class: "star" });
     else if (symbol === "trail") make(svg, "line", { x1: -9, x2: 9, class: "trail", stroke: "currentColor" });
+    else if (symbol === "level") make(svg, "line", { x1: -9, x2: 9, class: "level" });
     else make(svg, "circle", { r: symbol === "dot" || symbol === "hollow" ? 5 : 7, class: KEYS[symbol] });
     line.append(text);
     return line;

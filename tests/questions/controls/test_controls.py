@@ -15,12 +15,9 @@ from core.questions.alignment.question import Alignment
 from core.questions.asking import answer, ask
 from core.questions.controls import (
     ALL_CONTROLS,
-    BAG,
     CLUSTER,
     FACTOR,
     FREE,
-    LENGTH,
-    PIXELS,
     SHARED,
     SINGLE,
     ControlCategories,
@@ -28,15 +25,25 @@ from core.questions.controls import (
     ControlLadder,
     ControlMarks,
     ControlRanks,
+)
+from core.questions.simple import (
+    BAG,
+    COLORS,
+    LENGTH,
+    PIXELS,
+    ControlFeatures,
+    best_features,
+    simple_features,
     text_features,
 )
 from core.spaces.preprocess import normalize_rows
 from core.statistics.controls import draw_orders_within, partial_alignment, shared_by_categories
 from core.statistics.nulls import draw_orders
 from core.store import Store
-from core.study.parts import Calibration, Comparison, LayerPair, Scope
+from core.study.parts import Calibration, Comparison, LayerPair, Measure, Scope
 from core.study.study import Study
-from tests.pages.world import SMALL, PaintedDataset, build
+from tests.pages.levels import retell
+from tests.pages.world import LEVELS, SMALL, PaintedDataset, build
 
 PAIR = LayerPair("gpt2-m", 2, "vit-clip-m", 2)
 SCOPE = Scope("cave")
@@ -136,6 +143,28 @@ def test_features_of_texts_by_hand() -> None:
     assert products[1, 2] > products[0, 1] > products[0, 2]  # 7, 5 and 10 characters
 
 
+@pytest.mark.parametrize("metric", ["mutual_knn", "unbiased_cka", "shape_angle"])
+def test_features_are_held_against_what_the_other_model_reads(study: Study, metric: str) -> None:
+    measure = Measure(metric)
+    question = ControlFeatures(SCOPE, (PAIR.x, PAIR.y), measure)
+    table = answer(question, study).table
+    against = dict(zip(table["control"], table["against"], strict=True))
+    assert (against[PIXELS], against[LENGTH]) == (PAIR.x, PAIR.y)
+    every = [[normalize_rows(layer) for layer in study.spaces(name)] for name in (PAIR.x, PAIR.y)]
+    score, best = METRICS[metric], max if measure.toward > 0 else min
+    colors = normalize_rows(simple_features(study)[COLORS][1])
+    row = table.set_index("control").loc[COLORS]
+    assert row["score"] == pytest.approx(best(score(colors, layer) for layer in every[0]))
+    assert row["own"] == pytest.approx(best(score(x, y) for x in every[0] for y in every[1]))
+    first = best_features(table, measure).iloc[0]
+    assert first["score"] == best(table["score"].dropna())
+    both = answer(ControlFeatures(SCOPE, (PAIR.x, "gpt2-s"), measure), study).table
+    assert both.loc[both["control"] == LENGTH, "against"].tolist() == [
+        PAIR.x,
+        "gpt2-s",
+    ]  # both read
+
+
 def test_a_gallery_of_everything_is_the_queries_share_of_the_whole_score(study: Study) -> None:
     table = answer(ControlGallery(SCOPE, PAIR, k=5), study).table
     single = table[table["setting"] == SINGLE]
@@ -148,29 +177,38 @@ def test_a_gallery_of_everything_is_the_queries_share_of_the_whole_score(study: 
     shares = [len({*a} & {*b}) / 5 for a, b in zip(*lists, strict=True)]
     assert single["score"].iloc[-1] == pytest.approx(np.mean(np.array(shares)[small]))
     assert single["chance"].tolist() == [5 / 29, 5 / 59, 5 / 119]
-    assert table["reason"].iloc[-1] == "no two images have the same caption"
+    assert table["reason"].iloc[-1] == "0 of 120 images share a caption"
 
 
 class TwiceTold(PaintedDataset):
-    """Every caption is of two images, of different scenes and colors."""
+    """Every shorter caption is of two images, of different scenes and colors, but for its case."""
 
     def _caption(self, index: int, level: str) -> str:
-        return super()._caption(index // 2, level)
+        if level == LEVELS[0]:
+            return super()._caption(index, level)
+        text = super()._caption(index // 2, level)
+        return f" {text.upper()}." if index % 2 else text
 
 
-def test_images_with_one_caption_are_averaged_and_have_a_category_that_exists(
+def test_several_captions_of_an_image_and_several_images_of_a_caption_are_averaged(
     tmp_path: Path,
 ) -> None:
-    build(tmp_path, TwiceTold(240), vision=SMALL["vision"], language=SMALL["language"])
+    dataset = TwiceTold(240)
+    build(tmp_path, dataset, vision=SMALL["vision"], language=SMALL["language"])
+    retell(tmp_path, dataset, ["gpt-2-m"], kept={"5": 1.0, "10": 0.5})
     study = Study(Store(tmp_path), "cave")
     pair = LayerPair("gpt-2-m", 2, "vit-clip-m", 2)
     table = answer(ControlGallery(SCOPE, pair, k=5), study).table
+    names, order = (pair.x, "gpt-2-m~5", "gpt-2-m~10"), draw_orders(240, count=1, seed=0)[0]
+    told = [normalize_rows(study.spaces(name)[2]) for name in names]
+    seen = normalize_rows(study.spaces(pair.y)[2])
+    several, small = table[table["setting"] == "mean of 3 captions"], order[:60]
+    mean = normalize_rows(sum(told) / 3)
+    assert several["size"].tolist() == [60, 120, 240]
+    assert several["score"].iloc[0] == pytest.approx(KNN(mean[small], seen[small], k=5))
     shared = table[table["setting"] == SHARED]
     assert shared["size"].tolist() == [30, 60, 120]
-    x, y = (
-        normalize_rows(study.spaces(name)[2]).reshape(120, 2, -1).mean(axis=1)
-        for name in (pair.x, pair.y)
-    )
+    x, y = (one.reshape(120, 2, -1).mean(axis=1) for one in (told[1], seen))
     small = draw_orders(120, count=1, seed=0)[0][:30]
     assert shared["score"].iloc[0] == pytest.approx(KNN(x[small], y[small], k=5))
     colors = np.arange(0, 240, 2) % 4  # of the first image with each caption

@@ -116,6 +116,22 @@ def test_area_is_parameters_and_modalities_have_sectors_of_their_own(study: Stud
     assert max(language) < min(vision)
 
 
+def test_the_best_simple_feature_is_an_arc_over_its_sector(study: Study) -> None:
+    features = pd.DataFrame(
+        [("pixels", "image", 0.2), ("colors", "image", 0.1)], columns=["control", "of", "score"]
+    )
+    table = near(study)
+    scene = lay_out(table, ConvergenceMap(Scope("cave")), {}, "light", features)
+    ((distance, first, last, name),) = scene.levels
+    assert name == "pixels 0.200"
+    assert distance == _distance(0.2, table["chance"].mean())
+    vision = set(table.loc[table["modality"] == "vision", "model"])
+    inside = {mark.id for mark in scene.marks if first < mark.angle < last}
+    assert inside == vision & {mark.id for mark in scene.marks}
+    assert ">pixels 0.200<" in to_svg(scene, "light", title="Map")
+    assert not lay_out(table, ConvergenceMap(Scope("cave")), {}, "light").levels
+
+
 def test_the_svg_has_every_mark_where_the_scene_has_it(study: Study) -> None:
     table = near(study).assign(title=lambda models: "<" + models["title"])
     scene = lay_out(table, ConvergenceMap(Scope("cave")), {}, "dark")
