@@ -12,7 +12,7 @@ import pytest
 
 from core.settings import ROOT
 
-FLOORS = (  # lowest first; a room imports those of lower floors alone
+LAYERS = (  # lowest first; a package imports those of lower layers alone
     ("core.errors", "core.visible"),
     ("core.machine", "core.options"),
     (
@@ -76,37 +76,37 @@ def _imports(node: ast.AST) -> Iterator[str]:
         yield from _imports(child)
 
 
-FLOOR_OF: Mapping[str, int] = {room: at for at, floor in enumerate(FLOORS) for room in floor}
+LAYER_OF: Mapping[str, int] = {package: at for at, layer in enumerate(LAYERS) for package in layer}
 
 
-def room_of(module: str) -> str:
-    """Return the room of one of our modules: core.store of core.store.reader, pages of a page; the
-    innermost where one room lies in another.
+def package_of(module: str) -> str:
+    """Return the package of one of our modules: core.store of core.store.reader, pages of a page;
+    the innermost where one package lies in another.
     """
     parts = module.split(".")
     names = [".".join(parts[:depth]) for depth in range(len(parts), 0, -1)]
-    return next((name for name in names if name in FLOOR_OF), ".".join(parts[:2]))
+    return next((name for name in names if name in LAYER_OF), ".".join(parts[:2]))
 
 
 def ours(module: str) -> bool:
     return module.split(".")[0] in ("core", "platoscope", "pages", "app") and module != "core"
 
 
-def test_a_room_imports_only_what_lies_below():
+def test_a_package_imports_only_what_lies_below():
     upward = {
         f"{module} imports {other}"
         for module in MODULES
         if ours(module)
-        for room in [room_of(module)]
+        for package in [package_of(module)]
         for other in filter(ours, imports_of(module))
-        if room_of(other) != room and FLOOR_OF[room_of(other)] >= FLOOR_OF[room]
+        if package_of(other) != package and LAYER_OF[package_of(other)] >= LAYER_OF[package]
     }
     assert upward == set()
 
 
 def circle_of(graph: dict[str, set[str]]) -> list[str]:
-    """Return modules each of which imports the one before it, the last being the first; none where
-    there is no circle.
+    """Return modules each of which imports the one before it, the last being the first; none
+    if there is no circle.
     """
     try:
         TopologicalSorter(graph).prepare()
@@ -124,7 +124,7 @@ def test_no_module_imports_itself_in_a_circle():
 
 
 @pytest.mark.parametrize(
-    ("library", "rooms"),
+    ("library", "packages"),
     [
         ("streamlit", {"app", "pages"}),
         ("duckdb", {"core.store"}),
@@ -132,10 +132,10 @@ def test_no_module_imports_itself_in_a_circle():
         ("pytest", set()),
     ],
 )
-def test_a_library_is_imported_in_its_rooms_alone(library, rooms):
+def test_a_library_is_imported_in_its_packages_alone(library, packages):
     users = {
-        room_of(module)
+        package_of(module)
         for module in MODULES
         if library in {each.split(".")[0] for each in imports_of(module)}
     }
-    assert users <= rooms
+    assert users <= packages
