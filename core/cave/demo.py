@@ -316,10 +316,11 @@ def first_questions(dataset: str) -> list[StudyQuestion]:
     """Return what the pages ask of a dataset before a visitor has chosen anything."""
     from core.questions.closeness import MAP_METRICS
 
-    maps: list[tuple[str, dict[str, Value]]]
+    maps: list[tuple[str, Mapping[str, Value | tuple[str, ...]]]]
     maps = [("closeness", {"metric": metric}) for metric in MAP_METRICS]
-    simple: dict[str, Value] = {"models": (REALITY,)}
-    maps += [("controls features", {"metric": metric, **simple}) for metric in MAP_METRICS]
+    maps += [
+        ("controls features", {"metric": metric, "models": (REALITY,)}) for metric in MAP_METRICS
+    ]
     questions = []
     for command, choices in (*FIRST, *maps):
         kind = find_kind(command)
