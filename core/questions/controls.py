@@ -534,7 +534,7 @@ def _sharing(groups: Int64[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
     return shared
 
 
-def _means(space: Space, groups: Int64[np.ndarray, " n"]) -> Float64[np.ndarray, "groups _"]:
+def _means(space: Space, groups: Int64[np.ndarray, " n"]) -> Float[np.ndarray, "groups _"]:
     """Return the mean over each group's rows."""
     sums = np.zeros((groups.max() + 1, space.shape[1]))
     np.add.at(sums, groups, space)
