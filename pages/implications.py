@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.questions.benefits import Benefits
+from core.errors import NotApplicableError
+from core.figures.grammar import Level
+from core.questions.benefits import OVERVIEW, Benefits, uniform_distance, verdicts
 from pages._shared import controls, frame, queries, section
 from pages._shared.address import fragment
 from pages._shared.queries import Place
 
-POINTS = """Points: learners (transfer) or language models; lines join one learner or family. Bars:
-95% CI over seeds."""
-METHODS = """Transfer: a learner also predicts, by a linear map, how a frozen model of the other
-modality represents the same items; the gain is its score minus that without transfer (95% CI over
-seeds). Bias: distance between the colors that a model expects and the world's law. Hallucination:
-share of freely written captions that no scene can match; lines join a family's means."""
+POINTS = """Bars: 95% CI over seeds. Chance: 0 (gain, trends), dotted (bias: uniform colors), none
+(hallucination: shuffled words form no caption)."""
+METHODS = """Points are learners (transfer) or language models; lines join one learner or family. q
+is adjusted for the shares of the data. Transfer: a learner also predicts, by a linear map, how a
+frozen model of the other modality represents the same items; the gain is its score minus that
+without transfer (95% CI over seeds). Bias: distance between the colors that a model expects and the
+world's law. Hallucination: share of freely written captions that no scene can match; lines join a
+family's means."""
 CURVES = "Small points: seeds. Diamonds: their means."
 TRANSFER = """The exchange rate is how many extra training examples one cross-modal example is
 worth, interpolated on the curve without transfer and never extrapolated."""
@@ -28,15 +36,29 @@ def show(at: Place) -> None:
     if queries.models(at).empty:
         frame.need_readers(at, "caption", "image")
     with frame.part():
-        found = section.draw(at, Benefits(at.scope), key="trends", caption=POINTS, methods=METHODS)
+        chance = pd.DataFrame({"panel": ["bias"], "chance": [np.nan]})
+        with suppress(NotApplicableError):  # no world, no law
+            law = queries.recall(at, Benefits(at.scope, "colors"))
+            if law is not None:
+                chance["chance"] = uniform_distance(law.drop_duplicates(["kind", "color"]))
+        levels = (*OVERVIEW.levels, Level("chance", table=chance))
+        found = section.draw(
+            at,
+            Benefits(at.scope),
+            key="trends",
+            caption=POINTS,
+            methods=METHODS,
+            plot=replace(OVERVIEW, levels=levels),
+            say=lambda answered: [one.line for one in verdicts(answered.table, answered.findings)],
+        )
         table = found.table.dropna(subset="y") if found else pd.DataFrame(columns=["panel"])
         if (table["panel"] == "transfer").any():
-            with st.expander("What transfer is worth in data"):
+            with st.expander("Exchange rate of transfer"):
                 question = Benefits(at.scope, "transfer")
                 section.draw(at, question, key="transfer", caption=CURVES, methods=TRANSFER)
         biased = table.loc[table["panel"] == "bias", "model"]
         if len(biased):
-            with st.expander("Colors that a model expects"):
+            with st.expander("Expected colors"):
                 _colors(at, set(biased))
 
 

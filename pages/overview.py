@@ -14,7 +14,7 @@ from core.figures.printing import TWO_COLUMNS, to_pdf
 from core.modalities import known_first
 from core.questions.closeness import MAP_METRICS, ConvergenceMap, Scene, lay_out, to_svg
 from core.questions.controls import MARKS, ControlMarks
-from core.questions.convergence.question import Summary, tally
+from core.questions.convergence.question import Summary, name_predictions
 from core.questions.finding import listed
 from core.questions.headline import Headline, Specifications, unasked
 from core.questions.simple import best_features
@@ -40,21 +40,19 @@ WHY = """The [Platonic Representation Hypothesis](https://arxiv.org/abs/2405.079
 2024) predicts that representations become more similar as models improve, whatever their data and
 modality, because all of them model one reality. The test was named in advance: the rank correlation
 of competence and alignment across vision and language, competence exchanged within each
-architecture and objective."""
-BOTH = """{models} vision and language models count, seeds averaged, by {metric}: the share of the
-{k} nearest neighbors that two models have in common (chance {chance:.3f}). Trends correlates the
-language models alone."""
+architecture and objective. Mutual k-NN is the share of the k nearest neighbors in common. Seeds of
+a setup are averaged. Trends correlates the language models alone."""
 UNASKED = """Not counted: {models} (imported, family unknown). Select {them} to count {them}."""
 SIMPLE = """Dashed: the simple feature of captions or of images that is closest to the center, as
 far as it can be computed. All of them: {features}."""
 CONTROL = """Untrained **{title}** ({score:.3f}) lies closer than {below} of {trained} trained
 models: alignment that training has not caused is no evidence."""
 ICONS = {"supported": "check", "contradicted": "close", "open": "remove", "unknown": "help"}
-CURVE = "Bars: 95% CI. Diamond: the headline’s choice. Colors: layers."
-CURVE_METHODS = """The line is the median. Every combination sees the same setups, each with its
-first run, and the same exchanges of competence within families and objectives. The joint test
-compares the median ρ with its distribution under these exchanges (Simonsohn, Simmons, Nelson 2020).
-Of more than 1,024 images, that many are drawn."""
+CURVE_METHODS = """The diamond is the headline, bars are 95% CI, the line is the median. Every
+combination sees the same setups, each with its first run, and the same exchanges of competence
+within families and objectives. The joint test compares the median ρ with its distribution under
+these exchanges (Simonsohn, Simmons, Nelson 2020). Of more than 1,024 images, that many are
+drawn."""
 
 
 def show(at: Place) -> None:
@@ -79,10 +77,6 @@ def show_verdict(at: Place, left_out: Sequence[str], also: tuple[str, ...]) -> N
     question = Headline(at.scope, measure=Measure(k=_fewer(at)), also=also)
     answered = queries.answer(at, question)
     prose.answer([answered.findings[0].line])
-    row = answered.table.iloc[0]
-    k, metric = question.measure.settings["k"], question.measure.spec.short
-    if row["chance"] == row["chance"]:
-        st.caption(BOTH.format(models=row["counted"], metric=metric, k=k, chance=row["chance"]))
     if left_out:
         titles = queries.models(at).set_index("model")["title"]
         names = frame.plain(listed([titles[name] for name in left_out]))
@@ -102,16 +96,13 @@ def _ask_unasked(at: Place) -> tuple[list[str], tuple[str, ...]]:
 def show_marks(at: Place) -> None:
     """Say which simpler explanations the alignment survives, as far as that was asked."""
     table = queries.recall(at, ControlMarks(at.scope))
-    said = [f":material/help: {mark}" for mark in MARKS]
+    said = [(mark, "unknown", "") for mark in MARKS]
     if table is not None:
-        said = [
-            f":material/{ICONS[row.verdict]}: {row.mark}"
-            + (f" ({row.number})" if row.number else "")
-            for row in table.itertuples()
-        ]
+        said = [(row.mark, row.verdict, row.number) for row in table.itertuples()]
     with st.container(horizontal=True, gap="small", key="marks"):
-        for one in said:
-            st.caption(one, width="content")
+        for mark, verdict, number in said:
+            text = f":material/{ICONS[verdict]}: {mark}"
+            st.caption(text, width="content", help=number or None)
         along = address.chosen("dataset") | {"tab": ["controls"]}
         st.page_link("robustness.py", label="Controls", query_params=along)
 
@@ -123,8 +114,7 @@ def show_curve(at: Place, also: tuple[str, ...]) -> None:
         at,
         question,
         key="specifications",
-        header="Does it depend on how alignment is measured?",
-        caption=CURVE,
+        header="By measure",
         methods=CURVE_METHODS,
         seconds=lambda: question.seconds(queries.study(at)),
         label="Compute the curve",
@@ -254,16 +244,14 @@ def describe_control(table: pd.DataFrame) -> str:
 
 
 def show_evidence(at: Place) -> None:
-    """Say how many predictions are supported and contradicted; their page draws each."""
+    """Name the predictions with their verdicts; their page draws each."""
     question = Summary(at.scope)
     answered = queries.answer(at, question)
     if answered.table["q"].notna().any():
-        st.header("Why would they converge?", anchor=False)
-        prose.answer([f"{tally(answered.findings)}."])
+        st.header("Why?", anchor=False)
+        prose.answer([name_predictions(answered.findings)])
         along = address.chosen("dataset")
-        st.page_link(
-            "why.py", label="See each test", icon=":material/arrow_forward:", query_params=along
-        )
+        st.page_link("why.py", label="Tests", icon=":material/arrow_forward:", query_params=along)
 
 
 frame.draw("Do neural networks converge to the same representation?", show)

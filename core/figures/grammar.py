@@ -219,11 +219,12 @@ class Axis:
         return look | equal
 
     def _ticks(self, values: pd.Series) -> Tree:
+        if isinstance(self.ticks, Mapping):
+            look = {"tickvals": list(self.ticks), "ticktext": list(self.ticks.values())}
+            return look | ({"type": "log"} if self.log else {})
         if self.log:
             return logarithmic(self._powers(values))
-        if isinstance(self.ticks, Mapping):
-            return {"tickvals": list(self.ticks), "ticktext": list(self.ticks.values())}
-        look: Tree = {"tickformatstops": _DIGITS}
+        look = {"tickformatstops": _DIGITS}
         if self.percent:
             sign = "+" if self.signed else ""
             fine = {"dtickrange": [None, 0.0099], "value": f"{sign}.1%"}
@@ -946,7 +947,9 @@ class _Drawn:
             if "scaleanchor" in look and place:
                 look["scaleanchor"] = f"x{place + 1}"
             own = not isinstance(getattr(self.plot, name), Axis)
-            last = place + self.columns >= count if name == "x" else at["col"] == 1
+            rows = math.ceil(count / self.columns)
+            middle = at["row"] == (rows + 1) // 2 or self.columns == 1 or not self._shared("y")
+            last = at["row"] == rows if name == "x" else at["col"] == 1 and middle
             if own or last:
                 look["title"] = {"text": wrap(plain(axis.title), 34 if self.columns > 1 else 60)}
             if self._shared(name) and place:

@@ -5,7 +5,7 @@ Source: section 5 of Huh et al. 2024.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from random import Random
 from typing import ClassVar, Literal, NamedTuple
@@ -293,6 +293,34 @@ def world_of(study: Study) -> World:
 # --- findings ---
 
 
+def verdicts(table: pd.DataFrame, findings: Sequence[Finding]) -> list[Finding]:
+    """Return what `Benefits` of all says of each implication, and for transfer with which share of
+    the training data.
+    """
+    rows = table[table["panel"] == "transfer"]
+    said = []
+    for one in findings[1:]:
+        share = rows.loc[rows["y"] == one.value, "x"]
+        if one.name == "gain" and len(share):
+            data = _of_data(share.iloc[0]).replace("the data", "the training data")
+            one = replace(one, claim=f"{one.claim} with {data}", adjusted=True)
+        said.append(one)
+    return said
+
+
+def uniform_distance(law: pd.DataFrame) -> float:
+    """Return how far uniform colors are from the law, the mean over kinds: bias by chance.
+
+    law: kind, color, law.
+    """
+    chances = [kind["law"].to_numpy(float) for _, kind in law.groupby("kind", sort=False)]
+    return float(np.mean([distance(np.full(len(one), 1 / len(one)), one) for one in chances]))
+
+
+def _of_data(share: float) -> str:
+    return "all the data" if share == 1 else f"1/{round(1 / share)} of the data"
+
+
 def transfer_verdicts(table: pd.DataFrame) -> list[Finding]:
     """Return for each kind of learner whether transfer helps, hurts or does neither: at the share
     of the data with the largest gain or loss beyond chance, or else with all the data.
@@ -313,8 +341,7 @@ def transfer_findings(table: pd.DataFrame) -> list[Finding]:
     units = {"language": "captions per image", "vision": "images per caption"}
     findings = []
     for _, row in table[table["seed"] == MEAN].iterrows():
-        share = "all the data" if row["share"] == 1 else f"1/{round(1 / row['share'])} of the data"
-        who = f"{LEARNING[row['modality']]} with {share}"
+        who = f"{LEARNING[row['modality']]} with {_of_data(row['share'])}"
         gain = _gain(f"{TEACHING[row['modality']]} helps {who}", row, table)
         worth = Finding(
             f"exchange rate of {who}",
@@ -594,6 +621,7 @@ KINDS = Palette(
     {name: f"{name}, mean and seeds" for name in ("without", "with transfer")},
 )
 BY_MODALITY = Palette("modality", {name: name for name in LEARNING}, LEARNING)
+SHARES = {4.0**-power: f"1/{4**power}" if power else "1" for power in range(5)}
 OVERVIEW = Plot(
     "Transfer, bias and hallucination",
     marks=(
@@ -605,16 +633,15 @@ OVERVIEW = Plot(
     facet=Facet(
         "panel",
         {"transfer": "Transfer", "bias": "Bias", "hallucination": "Hallucination"},
-        note="{rise:+.3f} per tenfold, {p:p} || with − without transfer",
     ),
     x={
-        "transfer": Axis("share of the data", log=True, ticks="data"),
+        "transfer": Axis("share of training data", log=True, ticks=SHARES),
         "bias": SIZE,
         "hallucination": SIZE,
     },
     y={
         "transfer": Axis("gain in score", signed=True),
-        "bias": Axis("distance from the law"),
+        "bias": Axis("distance"),
         "hallucination": Axis("impossible captions", percent=True),
     },
     levels=(Level(0.0, "zero"),),

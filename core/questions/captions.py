@@ -22,7 +22,7 @@ from core.modalities import VISION, find_modality
 from core.options import models_option, option, part
 from core.progress import tell_each
 from core.questions.asking import ask
-from core.questions.finding import ALPHA, Finding
+from core.questions.finding import ALPHA, Finding, most_p
 from core.questions.question import Answer, StudyQuestion
 from core.statistics.intervals import student_interval
 from core.statistics.nulls import adjust
@@ -243,6 +243,27 @@ class CaptionAlignment(_ModelsByLevel):
                 )
             )
         return findings
+
+    def verdict(self, table: pd.DataFrame, findings: Sequence[Finding]) -> Finding:
+        """Return for how many of the targets longer captions align better; reality is none."""
+        rows = table.drop_duplicates("model_y").reset_index(drop=True)
+        kept = rows.index[rows["group"].str.lower() != REALITY]
+        found = [findings[place] for place in kept]
+        if len(found) < 2:
+            return findings[0]
+        better = [one for one in found if one.verdict == "supported"]
+        what = "vision models" if self.by == "model" else "objectives of vision models"
+        claim = f"Longer captions align better with {len(better)} of {len(found)} {what}"
+        if better:
+            claim += f", each with {most_p(one.p for one in better)}"
+        return Finding(
+            claim,
+            float(np.nanmedian([one.value for one in found])),
+            name="median change per doubling",
+            digits=3,
+            n=max(one.n for one in found),
+            over="families",
+        )
 
     def plot(self, table: pd.DataFrame) -> Plot:
         if "facts" in table:

@@ -26,7 +26,7 @@ class Finding:
     follows the number. n: how many of `over` it rests on. expected: the sign of the value that
     supports the claim; "" if the finding only describes. reason: why there is no value, or no
     verdict about it. note: a caveat, as a sentence. published: what the published work found, as a
-    sentence.
+    sentence. adjusted: whether p is adjusted for several tests, and so called q.
     """
 
     claim: str
@@ -44,6 +44,7 @@ class Finding:
     reason: str = ""
     note: str = ""
     published: str = ""
+    adjusted: bool = False
 
     @property
     def verdict(self) -> Verdict:
@@ -83,7 +84,7 @@ class Finding:
         if not math.isnan(self.chance):
             parts.append(f"chance {self._number(self.chance)}")
         if not math.isnan(self.p):
-            parts.append(paper_p(self.p))
+            parts.append(paper_p(self.p, "q" if self.adjusted else "p"))
         if self.n:
             parts.append(
                 f"n = {self.n:,}" if self.over == "models" else f"n = {self.n:,} {self.over}"
@@ -100,7 +101,7 @@ class Finding:
         """Return the sentence without its caveat and what was published."""
         claim = self.claim[:1].upper() + self.claim[1:]
         if self.verdict:
-            claim = self._lead + _uncapital(claim)
+            claim = self._lead + uncapital(claim)
         numbers = self.statistics
         body = f"{claim} ({numbers})." if numbers else f"{claim}."
         return f"{body.removesuffix('.')}: {self.reason}." if self.reason else body
@@ -121,7 +122,7 @@ class Finding:
         return text.replace("-", "−")
 
 
-def _uncapital(claim: str) -> str:
+def uncapital(claim: str) -> str:
     """Return a claim after a colon: lower case, unless its first word is a name such as CKA."""
     first = claim.split(" ", 1)[0]
     return claim if first[1:] != first[1:].lower() else claim[:1].lower() + claim[1:]
@@ -157,3 +158,8 @@ def listed(names: Iterable[str]) -> str:
     """Return names in a sentence: a, b and c."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
+
+
+def most_p(values: Iterable[float]) -> str:
+    """Return that no adjusted p is above the largest: q ≤ .039."""
+    return paper_p(max(values), "q").replace("=", "≤")

@@ -24,6 +24,7 @@ from core.questions.competence.question import CompetenceScores, TasksSolved
 from core.questions.finding import Finding
 from core.questions.question import Answer, StudyQuestion
 from core.spaces.choices import Clamping
+from core.statistics.nulls import adjust
 from core.statistics.trends import FEW, RankTrend, Setups, rank_trend, specification_curve
 from core.study.comparing import compare_models
 from core.study.layers import NOWHERE, pick, read_choice
@@ -325,6 +326,7 @@ class Specifications(StudyQuestion):
             "ρ = {rho:.2f} [{low:.2f}, {high:.2f}], {p:p}",
         )
         curve = shown.assign(panel=CURVE, zero=0.0)
+        choices = [*shorts.values(), *LAYER_RULES.values(), *CLAMPINGS.values()]
         palette = Palette("layers", names=LAYER_RULES)
         return Plot(
             "Specification curve",
@@ -356,10 +358,12 @@ class Specifications(StudyQuestion):
                 columns=1,
                 share="x",
             ),
-            x=Axis("specifications, sorted", range=(0, len(table) + 1)),
+            x=Axis("", range=(0, len(table) + 1)),
             y={
-                CURVE: Axis("ρ of competence and alignment"),
-                CHOICES: Axis(names=[*shorts.values(), *LAYER_RULES.values(), *CLAMPINGS.values()]),
+                CURVE: Axis("ρ"),
+                CHOICES: Axis(
+                    names={one: one.partition(" at ")[0] for one in choices},
+                ),
             },
             levels=(
                 Level("zero", "zero", table=curve),
@@ -405,6 +409,16 @@ def _specified_scores(
                     score = measure.toward * found.values[at]
                     scores[place, vision.index(x), language.index(y)] = score
     return scores
+
+
+def by_metric(table: pd.DataFrame) -> pd.DataFrame:
+    """Return metric, rho, q and n of each metric in the headline's layers, clamping and k."""
+    same = (table["layers"] == HEADLINE.layers) & (
+        table["clamping"] == CLAMPINGS[HEADLINE.clamping]
+    )
+    rows = table[same & (table["k"].isna() | (table["k"] == HEADLINE.k))]
+    rows = rows[["metric", "rho", "p", "setups"]].rename(columns={"setups": "n"})
+    return rows.assign(q=adjust(rows["p"].to_numpy(float)))
 
 
 def find(table: pd.DataFrame) -> list[Finding]:

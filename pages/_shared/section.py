@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
@@ -24,6 +24,7 @@ def draw(
     methods: str = "",
     plot: Plot | None = None,
     lead: int = 1,
+    say: Callable[[Answered], Sequence[str]] | None = None,
     models: bool = False,
     seconds: Callable[[], float] | float = 0.0,
     label: str = "Compute it",
@@ -35,7 +36,8 @@ def draw(
     computed.
 
     caption: what a point is, and what bars and lines are, in at most 40 words. plot: in place of
-    the question's own. lead: how many findings stand above the figure. models: whether its dots are
+    the question's own, over the answer if it has no table. lead: how many findings stand above the
+    figure. say: returns the sentences that stand there instead. models: whether its dots are
     models, which a click selects. seconds, label: as of `runner.ask`. offer: what a visitor gets
     for it, as long as it is still to be computed. queue: the button's key, if the command has two.
     """
@@ -49,8 +51,10 @@ def draw(
             prose.explain(methods)
         return None
     first, rest = answered.findings[:lead], answered.findings[lead:]
-    prose.answer([one.line if methods else one.sentence for one in first])
+    lines = [one.line if methods else one.sentence for one in first]
+    prose.answer(say(answered) if say else lines)
     shown = plot or question.plot(answered.table)
+    shown = shown.over(answered.table) if shown.table.empty else shown
     bar = exportbar.draw_models if models else exportbar.draw
     bar(at, question, shown.draw, key=key, table=answered.table)
     if caption:

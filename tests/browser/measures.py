@@ -21,7 +21,8 @@ from tests.navigation import VIEWS
 
 QUIET = 1500  # ms without a change; parts of the sidebar look every two seconds
 WORDS = """() => {
-  const aside = `style, script, table, .tile, .katex-mathml, [data-testid=stIconMaterial],
+  const aside = `style, script, table, .tile, .katex-mathml, span[role=img],
+    [data-testid=stIconMaterial],
     [data-testid=stDataFrame], [data-testid=stImage], [data-testid=stText],
     [data-testid=stExpanderDetails], .modebar, [role=listbox]`;
   const walk = node => {

@@ -39,7 +39,7 @@ from core.questions.convergence.levels import (
     put_on_levels,
     run_tests,
 )
-from core.questions.finding import ALPHA, Finding
+from core.questions.finding import ALPHA, Finding, listed, uncapital
 from core.questions.models.pairs import ModelPairs, Roster
 from core.questions.question import Answer, StudyQuestion
 from core.statistics.intervals import t_test
@@ -82,6 +82,7 @@ WHO = {
     "language": "language models",
     "across": "vision and language models",
 }
+VERDICTS = {"unknown": "not testable here"}
 
 
 @dataclass(frozen=True)
@@ -376,7 +377,7 @@ class Summary(_Tested):
                     size=10,
                     left="low",
                     right="high",
-                    label="{q:p:q}",
+                    label="{verdict}, {q:p:q}",
                     side="top center",
                     card=(
                         "{claim}: {verdict}",
@@ -388,8 +389,9 @@ class Summary(_Tested):
                 Text("value", "claim", " not tested", table=untested, side="middle right"),
             ),
             x=Axis("change (right of 0: as predicted)", signed=True),
-            y=Axis("", names={name: name.removesuffix(SIMILAR) for name in table["claim"]}),
+            y=Axis("", names={name: name for name in table["claim"]}),
             levels=(Level(0, "zero", along="x"),),
+            legend=False,
             empty="No claim can be tested with these models: embed models of two sizes.",
             row=46,
         ).over(table)
@@ -424,6 +426,22 @@ def tally(findings: Sequence[Finding]) -> str:
     more = f", {rest} not testable here" if rest else ""
     alpha = f"{ALPHA:g}".removeprefix("0")
     return f"Of {len(verdicts)} predictions: {said}{more} (q < {alpha})"
+
+
+def name_predictions(findings: Sequence[Finding]) -> str:
+    """Return each prediction in words, by its verdict."""
+    alike: dict[str, list[str]] = {}
+    others = []
+    for one in findings:
+        said = VERDICTS.get(one.verdict, one.verdict)
+        if one.verdict and one.claim.endswith(SIMILAR):
+            alike.setdefault(said, []).append(uncapital(one.claim.removesuffix(SIMILAR)))
+        elif one.verdict:
+            others.append(f"{uncapital(one.claim)} ({said})")
+    groups = [f"{listed(names)} ({said})" for said, names in alike.items()]
+    text = "; ".join([*groups, *others])
+    text = f"predicted more similar: {text}" if groups else text
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 @dataclass(frozen=True)

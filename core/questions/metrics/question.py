@@ -54,7 +54,7 @@ from core.questions.alignment.axes import (
     short_name,
 )
 from core.questions.alignment.question import Alignment, complete_pair
-from core.questions.finding import ALPHA, Finding
+from core.questions.finding import ALPHA, Finding, listed, most_p
 from core.questions.metrics.scores import (
     COMPARED,
     FEWEST,
@@ -333,6 +333,31 @@ def trend_finding(claim: str, trends: pd.DataFrame, by: str) -> Finding:
         expected="+",
         note=f"ρ from {low} to {high}; significant for {sure} of {len(known)}.",
     )
+
+
+def compare_metrics(trends: pd.DataFrame, over: str) -> list[Finding]:
+    """Return by which metrics better models align more, with the least ρ and largest q of these,
+    and by which they do not.
+
+    trends: metric, rho, q and n of each, of which `over` says what they are.
+    """
+    known = trends.dropna(subset="rho").sort_values("rho", kind="stable")
+    rises = (known["q"] < ALPHA) & (known["rho"] > 0)
+    findings = []
+    if rises.any():
+        row, part = known[rises].iloc[0], known[rises]
+        claim = f"Better models align more by {_shorts(part)}, each with {most_p(part['q'])}"
+        findings = [Finding(claim, row["rho"], name="least ρ", n=int(row["n"]), over=over)]
+    if len(known) and not rises.all():
+        row, part = known[~rises].iloc[-1], known[~rises]
+        claim = f"No significant rise by {_shorts(part)}"
+        most = {"p": row["q"], "n": int(row["n"]), "over": over, "adjusted": True}
+        findings.append(Finding(claim, row["rho"], name="largest ρ", **most))
+    return findings
+
+
+def _shorts(rows: pd.DataFrame) -> str:
+    return listed(METRICS[metric].spec.short for metric in rows["metric"])
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,12 @@ import streamlit as st
 
 from core.metrics import METRICS
 from core.metrics.catalog import printed_table
+from core.questions.finding import Finding
+from core.questions.headline import Specifications, by_metric
 from core.questions.metrics.question import (
     MetricAgreement,
     MetricTrends,
+    compare_metrics,
     sample_sizes,
     usual_size,
 )
@@ -27,13 +30,11 @@ from pages._shared.queries import Place
 
 KS, RANKS = (2, 5, 10, 20, 50, 100), (2, 5, 10, 20, 50)
 BANDWIDTHS = (0.1, 0.25, 0.5, 1.0, 2.0)
-AGREEMENT = (
-    "Spearman’s ρ between two metrics' rankings of all pairs of models, similar ones adjacent."
-)
-RANKED = """Last layers of fully trained models. Metrics that are low for aligned models are
-negated; asymmetric ones are averaged over both directions. Pairs share models, so ρ has no
-interval. Rows are ordered by average linkage over 1 − ρ; linear predictivity is left out because
-it is slow."""
+RANKED = """A cell is Spearman's ρ between two metrics' rankings of all pairs of models; similar
+metrics are adjacent. Last layers of fully trained models. Metrics that are low for aligned models
+are negated; asymmetric ones are averaged over both directions. Pairs share models, so ρ has no
+interval. Rows are ordered by average linkage over 1 − ρ; linear predictivity is left out because it
+is slow."""
 BY_METRIC = """A thin line is a vision model, wider if larger; dashed: their mean. Compare
 shapes, not heights: each metric has its own scale."""
 PRINTED = """Properties of eight metrics as Huh et al. 2024 print them (table 11, read off an
@@ -75,7 +76,13 @@ def show(at: Place) -> None:
     with bar.controls_bar():
         question = controls.pick(MetricAgreement, at, look, more=behind)
     at = replace(at, scope=question.scope)
-    section.draw(at, question, key="agreement", caption=AGREEMENT, methods=RANKED)
+    section.draw(
+        at,
+        question,
+        key="agreement",
+        methods=RANKED,
+        say=lambda found: [one.line for one in [*_trends(at), *found.findings[:1]]],
+    )
     if has_trend(at):
         with st.expander("Trend by metric"), frame.part():
             trends = MetricTrends(at.scope)
@@ -101,6 +108,17 @@ def show(at: Place) -> None:
         st.dataframe(printed, hide_index=True, column_config=narrow)
         st.caption(PRINTED)
     listed.show(at, "metrics")
+
+
+def _trends(at: Place) -> list[Finding]:
+    """Return by which metrics better models align more, as far as that was asked."""
+    table = queries.recall(at, MetricTrends(at.scope)) if has_trend(at) else None
+    if table is not None:
+        trends = table.drop_duplicates("metric").drop(columns="n", errors="ignore")
+        names = {"p_adjusted": "q", "models": "n"}
+        return compare_metrics(trends.rename(columns=names), "language models")
+    table = queries.recall(at, Specifications(at.scope))
+    return [] if table is None else compare_metrics(by_metric(table), "training setups")
 
 
 def _look(labels: Mapping[Any, str], what: str, usual: str) -> Look:

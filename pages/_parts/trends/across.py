@@ -17,6 +17,7 @@ from core.questions.competence.question import (
     find_score,
     usual_target,
 )
+from core.questions.finding import listed as in_words
 from core.study.models import is_measured, is_reality, reads, trained
 from core.study.scores import known_scores
 from pages._parts.published import listed
@@ -27,8 +28,7 @@ from pages._shared.controls import Look
 from pages._shared.queries import Place
 
 MORE = ("x", "y", "axis_models", "unfinished", "layers", "as", "null", "bootstrap", "seed")
-CAPTION = """A point is a model: its mean alignment with the models of the other modality. Bars: 95%
-CI over these. Dashed: linear fit with 95% CI. Dotted: chance."""
+CAPTION = "A point: mean alignment with the models of the other modality, and its 95% CI."
 PANELS = """A point is a model: its mean alignment with the models of the panel, with 95% CI. Each
 line is one of these. Dashed: linear fit with 95% CI. Dotted: chance."""
 METHODS = """The fit and Spearman's ρ take one point per recipe: its mean over the recipes compared
@@ -181,4 +181,5 @@ def _list_missing(at: Place, table: pd.DataFrame) -> None:
     texts = [
         f"{title} ({reasons.get(name) or 'unknown'})" for name, title in missing["title_x"].items()
     ]
-    st.caption(f"Not drawn: {frame.plain('; '.join(texts))}.")
+    titles = list(missing["title_x"])
+    st.caption(f"Not drawn: {frame.plain(in_words(titles))}.", help=frame.plain("; ".join(texts)))

@@ -16,12 +16,11 @@ from pages._shared.address import fragment
 from pages._shared.controls import Look
 from pages._shared.queries import Place
 
-CAPTION = """A line is the mean over language models for one objective (shaded by size), bars ± one
-standard deviation; dotted: chance. Above: change per doubling of words, and p of Page's trend
-test."""
-METHODS = """A family of language models counts once. The interval is Student's t over families; p
-is FDR-adjusted over the panels. An artifact in one caption set could mimic a trend. Source: Huh et
-al. 2024, figure 9."""
+CAPTION = """Lines: means over language models, ± 1 SD; dotted: chance. Above: change per doubling
+of words."""
+METHODS = """The first q is the largest of those supported. p is of Page's trend test. A family of
+language models counts once. The interval is Student's t over families; p is FDR-adjusted over the
+panels. An artifact in one caption set could mimic a trend. Source: Huh et al. 2024, figure 9."""
 FACTS = """Points: images whose captions mention about the same share of the factors, by caption
 level; small points hold few images."""
 LINES = {
@@ -86,5 +85,7 @@ def show_alignment(at: Place, question: CaptionAlignment) -> None:
         key="levels",
         caption=CAPTION,
         methods=METHODS,
+        lead=0,
+        say=lambda found: [question.verdict(found.table, found.findings).line],
         models=question.by == "model",
     )

@@ -14,8 +14,7 @@ from pages._shared import bar, controls, exportbar, frame, queries, section
 from pages._shared.address import fragment
 from pages._shared.queries import Place
 
-CAPTION = """Each row: a prediction that such models are more similar, with the test that decides
-it and 95% CI. q: FDR-adjusted."""
+CAPTION = """Each row: a prediction, the test that decides it and its 95% CI. q: FDR-adjusted."""
 METHODS = """Which test decides was fixed before any was run. **Multitask**: a model of more tasks
 has fewer solutions. **Capacity**: larger models come closer to the best solution. **Simplicity**:
 networks prefer simple solutions, here a low effective rank. Permutations exchange trainings within

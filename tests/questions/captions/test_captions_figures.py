@@ -84,3 +84,13 @@ def test_directions_are_counted_over_levels() -> None:
     claims = [one.claim for one in facts_findings(rising)]
     assert claims[0].endswith("align better at 1 of 1 levels")
     assert "Too few" in facts_findings(rising.head(1))[0].claim
+
+
+def test_targets_with_which_longer_captions_align_better_are_counted_without_reality():
+    table = means()
+    table["group"] = table["model_y"].replace("c", "Reality")
+    said = QUESTION.verdict(table, QUESTION._findings(table))
+    assert said.line == (
+        "Longer captions align better with 1 of 2 objectives of vision models, each with q ≤ .010"
+        " (median change per doubling = −0.005, n = 2 families)."
+    )

@@ -11,7 +11,7 @@ import pytest
 
 from core.cli import main
 from core.questions.asking import ask
-from core.questions.headline import Headline, unasked
+from core.questions.headline import Headline, by_metric, unasked
 from core.statistics.trends import FEW
 from core.store import Store
 from core.study.comparing import align_models
@@ -128,3 +128,25 @@ def test_imports_of_unknown_family_count_only_if_they_are_named(tmp_path: Path) 
 def test_where_a_modality_has_imports_alone_they_count(tmp_path: Path) -> None:
     root = import_only(tmp_path)
     assert unasked(Study(Store(root), "mine")) == []
+
+
+def test_each_metric_counts_in_the_layers_clamping_and_k_of_the_headline():
+    table = pd.DataFrame(
+        {
+            "metric": ["mutual_knn", "mutual_knn", "cka", "cka", "cknna"],
+            "k": pd.array([10, 50, None, None, 10], dtype="Int64"),
+            "layers": ["best", "best", "best", "last", "best"],
+            "clamping": ["clamped at q = 0.95"] * 4 + ["not clamped"],
+            "rho": [0.6, 0.7, 0.5, 0.4, 0.3],
+            "p": [0.01, 0.01, 0.04, 0.9, 0.9],
+            "setups": 31,
+        }
+    )
+    found = by_metric(table)
+    assert found.to_dict("list") == {
+        "metric": ["mutual_knn", "cka"],
+        "rho": [0.6, 0.5],
+        "p": [0.01, 0.04],
+        "n": [31, 31],
+        "q": [0.02, 0.04],
+    }

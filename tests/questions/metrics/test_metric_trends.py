@@ -10,7 +10,12 @@ from scipy import stats
 from core.errors import MetricError
 from core.metrics.catalog import PRINTED
 from core.questions.asking import answer, ask
-from core.questions.metrics.question import MetricTrends, add_trends, trend_finding
+from core.questions.metrics.question import (
+    MetricTrends,
+    add_trends,
+    compare_metrics,
+    trend_finding,
+)
 from core.store import Store
 from core.study.comparing import align_models
 from core.study.parts import Comparison, LayerRule
@@ -103,3 +108,25 @@ def test_too_few_models_give_a_reason():
     found = trend_finding("it rises", trends(k2=[*SKILL[:3], np.nan, np.nan, np.nan]), "k")
     assert found.verdict == "unknown"
     assert found.reason == "a fit needs at least 5 models with both values; there are 3"
+
+
+def test_metrics_that_rise_and_that_do_not_are_named():
+    trends = pd.DataFrame(
+        {
+            "metric": ["cka", "mutual_knn", "svcca", "cknna"],
+            "rho": [0.82, 0.77, 0.1, np.nan],
+            "q": [0.01, 0.039, 0.8, np.nan],
+            "n": 9,
+        }
+    )
+    assert [one.line for one in compare_metrics(trends, "language models")] == [
+        "Better models align more by mutual k-NN and CKA, each with q ≤ .039"
+        " (least ρ = 0.77, n = 9 language models).",
+        "No significant rise by SVCCA (largest ρ = 0.10, q = .80, n = 9 language models).",
+    ]
+    (falls,) = compare_metrics(trends.assign(rho=-trends["rho"]).iloc[:2], "models")
+    assert (
+        falls.line
+        == "No significant rise by CKA and mutual k-NN (largest ρ = −0.77, q = .039, n = 9)."
+    )
+    assert compare_metrics(trends.iloc[3:], "models") == []
