@@ -44,12 +44,12 @@ def show(looks: Mapping[str, Look]) -> None:
 
 
 def look_of(name: str) -> Look:
-    """Return how an objective or family is drawn: as its dataset has it; outside of any dataset in
-    a fixed color.
+    """Return how an objective, family or modality is drawn: as its dataset has it; outside of any
+    dataset in a fixed color.
     """
     key = _key(name)
-    if _is_gray(key):
-        return Look(UNTRAINED)
+    if _is_gray(key) or key in SHADES:
+        return Look(UNTRAINED if _is_gray(key) else modality_hue(key))
     every = [*(shade for shades in SHADES.values() for shade in shades), *FURTHER]
     return _SHOWN.get().get(key) or Look(every[crc32(key.encode()) % len(every)])
 

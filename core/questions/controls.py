@@ -357,7 +357,7 @@ class ControlLadder(StudyQuestion):
             ),
             x=Axis("mutual k-NN with the model of the other modality", zero=True),
             y=Axis("", names=list(dict.fromkeys(shown["control"]))),
-            levels=(Level("chance", along="x", say=True),),
+            levels=(Level("chance", along="x"),),
             empty="No control can be computed[[: {reason}]].",
         ).over(shown)
 
