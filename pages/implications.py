@@ -48,7 +48,7 @@ def show(at: Place) -> None:
             key="trends",
             caption=POINTS,
             methods=METHODS,
-            plot=replace(OVERVIEW, levels=levels),
+            plot=replace(OVERVIEW, levels=levels).over,
             say=lambda answered: [one.line for one in verdicts(answered.table, answered.findings)],
         )
         table = found.table.dropna(subset="y") if found else pd.DataFrame(columns=["panel"])

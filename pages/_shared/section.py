@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import pandas as pd
 import streamlit as st
 
 from core.figures.grammar import Plot
@@ -22,7 +23,7 @@ def draw(
     header: str = "",
     caption: str = "",
     methods: str = "",
-    plot: Plot | None = None,
+    plot: Plot | Callable[[pd.DataFrame], Plot] | None = None,
     lead: int = 1,
     say: Callable[[Answered], Sequence[str]] | None = None,
     models: bool = False,
@@ -36,7 +37,7 @@ def draw(
     computed.
 
     caption: what a point is, and what bars and lines are, in at most 40 words. plot: in place of
-    the question's own, over the answer if it has no table. lead: how many findings stand above the
+    the question's own, or makes it of the answer's table. lead: how many findings stand above the
     figure. say: returns the sentences that stand there instead. models: whether its dots are
     models, which a click selects. seconds, label: as of `runner.ask`. offer: what a visitor gets
     for it, as long as it is still to be computed. queue: the button's key, if the command has two.
@@ -53,8 +54,7 @@ def draw(
     first, rest = answered.findings[:lead], answered.findings[lead:]
     lines = [one.line if methods else one.sentence for one in first]
     prose.answer(say(answered) if say else lines)
-    shown = plot or question.plot(answered.table)
-    shown = shown.over(answered.table) if shown.table.empty else shown
+    shown = plot(answered.table) if callable(plot) else plot or question.plot(answered.table)
     bar = exportbar.draw_models if models else exportbar.draw
     bar(at, question, shown.draw, key=key, table=answered.table)
     if caption:
