@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -489,7 +489,8 @@ class Dots(Mark):
 
     def entry(self, row: Row, mode: Mode) -> Tree:
         look = super().entry(row, mode)
-        marker = self._marker(pd.DataFrame([row]), row["_color"] or INK[mode].soft, mode)
+        edges = [row[self.edge]] if self.edge else []
+        marker = self._shade(row["_symbol"], row["_color"] or INK[mode].soft, edges, mode)
         marker |= {"size": min(10.0, self.size) if isinstance(self.size, float | int) else 10}
         marker["symbol"] = row["_symbol"]
         line = {"color": row["_color"], "width": 2} if row["_color"] else {}
@@ -501,24 +502,25 @@ class Dots(Mark):
         marker: Tree = {
             "symbol": symbols[0] if len(symbols) == 1 else part["_symbol"].tolist(),
             "size": part["_size"].tolist() if "_size" in part else self.size,
-            "line": {"color": INK[mode].paper, "width": 1},
-            "opacity": 1.0,
+            **self._shade(symbols[0], color, part[self.edge] if self.edge else (), mode),
         }
-        thin = any(word in str(symbols[0]) for word in ("open", "line-", "-thin"))
-        if self.hollow or thin:
-            marker["line"] = {"color": color, "width": 2 if thin else 1.5}
-        if self.hollow:
-            return {**marker, "color": INK[mode].paper}
-        if self.edge:
-            marker["line"] = {"color": [hue(str(one), mode) for one in part[self.edge]], "width": 2}
-        if isinstance(self.color, Scale) and not color:
-            return {**marker, "color": self.color.values(part)}
-        return {**marker, "color": clear(color, self.opacity) if self.opacity < 1 else color}
+        if isinstance(self.color, Scale) and not color and not self.hollow:
+            marker["color"] = self.color.values(part)
+        return marker
+
+    def _shade(self, symbol: str, color: str, edges: Iterable[str], mode: Mode) -> Tree:
+        """Return the colors of a dot and its edge. edges: groups that color it."""
+        thin = any(word in symbol for word in ("open", "line-", "-thin"))
+        line: Tree = {"color": INK[mode].paper, "width": 1}
+        if self.edge and not self.hollow:
+            line = {"color": [hue(str(one), mode) for one in edges], "width": 2}
+        elif self.hollow or thin:
+            line = {"color": color, "width": 2 if thin else 1.5}
+        shade = clear(color, self.opacity) if color and self.opacity < 1 else color
+        return {"line": line, "opacity": 1.0, "color": INK[mode].paper if self.hollow else shade}
 
     def _joined(self, panel: Panel, part: pd.DataFrame, color: str) -> Tree:
-        runs = (
-            [part] if self.join is True else [run for _, run in part.groupby(self.join, sort=False)]
-        )
+        runs = _in_runs(part, "" if self.join is True else str(self.join))
         x, y, _ = _broken(panel, runs, self.x, self.y)
         faint, width = (1.0, 2.0) if self.join is True else (0.5, 1.5)
         line = {"color": clear(color, faint * self.opacity), "width": width}
@@ -552,13 +554,11 @@ class Line(Mark):
 
     def traces(self, panel: Panel, rows: pd.DataFrame) -> Iterator[Tree]:
         for group, color, part in self._groups(rows):
-            runs = [run for _, run in part.groupby(self.by, sort=False)] if self.by else [part]
-            if self.mean:
-                runs = [self._averaged(run) for run in runs]
+            lines = self._averaged(_in_runs(part, self.by))
             separate = "_width" in part or bool(self.ends)
-            for together in [[run] for run in runs] if separate else [runs]:
+            for _, together in lines.groupby("_run") if separate else [(0, lines)]:
                 x, y, records = _broken(panel, together, self.x, self.y, ordered=self.ordered)
-                width = together[0]["_width"].iloc[0] if "_width" in part else self.width
+                width = together["_width"].iloc[0] if "_width" in part else self.width
                 line = {"color": clear(color, self.opacity), "width": width, "dash": self.dash}
                 trace = {"type": "scatter", "x": x, "y": y, "mode": "lines", "line": line, **group}
                 if self.ends:
@@ -572,11 +572,12 @@ class Line(Mark):
         color = clear(row["_color"] or INK[mode].soft, self.opacity)
         return {"mode": "lines", "line": {"color": color, "width": width, "dash": self.dash}}
 
-    def _averaged(self, run: pd.DataFrame) -> pd.DataFrame:
-        means = run.groupby(self.mean, sort=False)[[self.x, self.y]].transform("mean")
-        return run.assign(**{self.x: means[self.x], self.y: means[self.y]}).drop_duplicates(
-            self.mean
-        )
+    def _averaged(self, rows: pd.DataFrame) -> pd.DataFrame:
+        if not self.mean:
+            return rows
+        same = ["_run", self.mean]
+        means = rows.groupby(same, sort=False)[[self.x, self.y]].transform("mean")
+        return rows.assign(**{self.x: means[self.x], self.y: means[self.y]}).drop_duplicates(same)
 
 
 @dataclass(frozen=True, eq=False)
@@ -989,18 +990,24 @@ def _colors(palette: Palette, values: pd.Series, mode: Mode) -> dict[Any, str]:
     return dict(zip(order, colors, strict=True))
 
 
+def _in_runs(rows: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Number the values of a column in the order they come, as `_run`; without it all are one."""
+    runs = rows.groupby(by, sort=False).ngroup() if by else 0
+    rows = rows.assign(_run=runs)
+    return rows[rows["_run"] >= 0]  # rows without a value are in no run
+
+
 def _broken(
-    panel: Panel, runs: Sequence[pd.DataFrame], x: str, y: str, *, ordered: bool = True
+    panel: Panel, rows: pd.DataFrame, x: str, y: str, *, ordered: bool = True
 ) -> tuple[list[Any], list[Any], list[Row]]:
-    """Return several lines as one, in which None parts two."""
-    across: list[Any] = []
-    up: list[Any] = []
-    records: list[Row] = []
-    for run in runs:
-        rows = run.assign(_x=panel.places(run, x, "x"), _y=panel.places(run, y, "y"))
-        rows = rows.sort_values("_x", kind="stable") if ordered else rows
-        gap = [None] if across else []
-        across += [*gap, *rows["_x"]]
-        up += [*gap, *rows["_y"]]
-        records += [*([{}] if gap else []), *rows.to_dict("records")]
+    """Return several runs as one line, in which None parts two."""
+    rows = rows.assign(_x=panel.places(rows, x, "x"), _y=panel.places(rows, y, "y"))
+    rows = rows.sort_values(["_run", "_x"] if ordered else "_run", kind="stable")
+    gaps = np.flatnonzero(np.diff(rows["_run"])) + 1
+    across, up = list(rows["_x"]), list(rows["_y"])
+    records: list[Row] = list(rows.to_dict("records"))
+    for gap in gaps[::-1]:  # from the end: the places before stay
+        across.insert(gap, None)
+        up.insert(gap, None)
+        records.insert(gap, {})
     return across, up, records

@@ -8,7 +8,7 @@ Each modality has a sector, in which models are sorted by alignment.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 from xml.sax.saxutils import escape, quoteattr
@@ -227,6 +227,10 @@ def lay_out(
     labeled = set(named.index.get_level_values(-1))
     metric = question.comparison.metric
     label = MAP_METRICS.get(metric, question.comparison.spec.title)
+    copies = dict(iter(scored[scored["copy"]].groupby("run")))
+    untrained = scored[scored["untrained"] & ~scored["family"].isin(UNKNOWN)]
+    first = untrained.dropna(subset="parameters").drop_duplicates(["family", "parameters"])
+    starts = first.set_index(["family", "parameters"])["score"].to_dict()
     marks = tuple(
         Mark(
             id=row.model,
@@ -235,7 +239,7 @@ def lay_out(
             hollow=bool(row.untrained),
             size=_size(row.parameters, top),
             angle=angles[row.model],
-            path=_path(row, scored, rim),
+            path=_path(row, copies.get(row.run), starts, rim),
             lines=_lines(row, titles, label),
             labeled=row.Index in labeled,
             partners=_best_partners(row),
@@ -305,18 +309,23 @@ def _size(parameters: float, most: float) -> float:
     return max(SMALLEST_MARK, WIDEST_MARK * math.sqrt(parameters / most))
 
 
-def _path(row: Any, scored: pd.DataFrame, rim: float) -> tuple[tuple[float, float], ...]:
-    """Return the distances of a model along its training, from an untrained network like it if
-    there is one.
+def _path(
+    row: Any,
+    copies: pd.DataFrame | None,
+    starts: Mapping[Hashable, float],
+    rim: float,
+) -> tuple[tuple[float, float], ...]:
+    """Return the distances of a model along its training. copies: its checkpoints. starts: scores
+    of untrained networks by family and parameters; the training begins at one like the model.
     """
     if row.untrained:
         return ((0.0, _distance(row.score, rim)),)
-    copies = scored[(scored["run"] == row.run) & scored["copy"]]
-    like = scored["untrained"] & (scored["family"] == row.family) & (row.family not in UNKNOWN)
-    start = scored[like & (scored["parameters"] == row.parameters)]
-    points = sorted(zip(copies["step"] / row.step, copies["score"], strict=True))
-    if points and points[0][0] > 0 and len(start):
-        points.insert(0, (0.0, start["score"].iloc[0]))
+    points: list[tuple[float, float]] = []
+    if copies is not None:
+        points = sorted(zip(copies["step"] / row.step, copies["score"], strict=True))
+    start = starts.get((row.family, row.parameters))
+    if points and points[0][0] > 0 and start is not None:
+        points.insert(0, (0.0, start))
     points.append((1.0, row.score))
     return tuple((float(share), _distance(score, rim)) for share, score in points)
 

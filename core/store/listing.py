@@ -50,11 +50,11 @@ def all_usable(
     """Return the metas of a folder's files in order, with embeddings that are to come; add to
     `refused` why others cannot be used. but: beginnings of names to leave out.
     """
-    files: Stamped = ()
+    files = []
     for path in published_files(folder, but=but):
         with suppress(FileNotFoundError):  # removed between the listing and now
-            files = (*files, (path, stamp(path)))
-    metas, reasons = _usable_once(files, kind, revision, tuple(VERSIONS.items()))
+            files.append((path, stamp(path)))
+    metas, reasons = _usable_once(tuple(files), kind, revision, tuple(VERSIONS.items()))
     if reasons:
         _usable_once.cache_clear()  # a reason may pass though the file stays the same
         refused += reasons

@@ -68,7 +68,7 @@ def store() -> Store:
 
 def place(dataset: str) -> Place:
     """Return the place of a dataset as it is now."""
-    here = store()
+    here = View(store_path())  # which lists each folder once
     return Place(str(here.root), here.digest(dataset), Scope(dataset))
 
 

@@ -42,16 +42,6 @@ def step(key: str) -> Act:
     return press(f".st-key-{key} [data-testid=stNumberInputStepUp]")
 
 
-def segment(label: str) -> Act:
-    """Choose one of several values that are side by side."""
-    return lambda page: page.get_by_role("radio", name=label, exact=True).first.click
-
-
-def toggle(key: str) -> Act:
-    """Switch something on or off."""
-    return press(f".st-key-{key} label")
-
-
 def choose(key: str, text: str) -> Act:
     """Choose from a list that was opened and searched before."""
 
@@ -82,25 +72,22 @@ def press(selector: str, *held: Literal["Shift"]) -> Act:
 
 CLICKS: list[tuple[str, str, Act]] = [
     ("/trends", "k + 1", step("k")),
-    ("/trends", "last layers", choose("layers", "last layers")),
-    ("/trends", "one model", choose("y", "MAE")),
+    ("/trends", "last layers", within_more(choose("layers", "last layers"))),
+    ("/trends", "one model", within_more(choose("y", "MAE"))),
     ("/trends?tab=training", "k + 1", step("k")),
-    ("/trends?tab=training", "all values of models here", toggle("embedded")),
     ("/trends?tab=within", "levels of size", choose("by", "size")),
-    ("/models", "color by family", segment("family")),
-    ("/models", "MDS", segment("MDS")),
+    ("/models", "color by family", choose("color", "Family")),
+    ("/models", "MDS", choose("layout", "MDS")),
     ("/models", "k + 1", step("k")),
-    ("/robustness", "k + 1", step("k")),
-    ("/images?tab=language", "rank by the median", within_more(choose("by", "median"))),
-    ("/why?tab=captions", "a line per model", toggle("each")),
-    ("/why?tab=captions", "next stimulus", press("button:has-text('Next')")),
+    ("/robustness", "one k more", choose("k", "20")),
+    ("/images?tab=language", "first component", within_more(choose("by", "First component"))),
+    ("/why?tab=captions", "a line per model", choose("by", "model")),
     ("/transfer?tab=adapters", "width + 64", within_more(step("width"))),
-    ("/color", "2-D", segment("2-D")),
     ("/images", "a stimulus", press(".st-key-tiles-all .tile[data-index='5'] button")),
     ("/images", "choose a stimulus", press(".st-key-tiles-all .tile button", "Shift")),
     ("/images", "color by scene", choose("color", "scene")),
     ("/images", "next page", press("[data-testid=stPagination] button:has-text('2')")),
-    ("/images", "pictures alone", segment("Gallery")),
+    ("/images", "pictures alone", choose("map", "Images only")),
     ("/images?stimulus=5", "next stimulus", press("button:has-text('Next')")),
     ("/images?stimulus=5", "k + 1", step("k")),
     ("/images?stimulus=5", "a neighbor", press(".st-key-tiles-b .tile button")),
@@ -123,14 +110,14 @@ def click(page: Page, relay: Relay, act: Act, quiet: int = QUIET) -> tuple[float
     """
     press_it = act(page)
     relay.begin()
-    worked = busy()
+    worked = busy(f":{relay.port}")
     began = float(page.evaluate("performance.now()"))
     press_it()
     page.mouse.move(0, 0)  # else a tooltip opens half a second later, where the pointer is left
     relay.wait()
     settle(page, quiet)
     last = float(page.evaluate("window.changed"))
-    return 1000 * (relay.answered - relay.asked), last - began, busy() - worked
+    return 1000 * (relay.answered - relay.asked), last - began, busy(f":{relay.port}") - worked
 
 
 def server(address: str = "") -> Path:
@@ -172,7 +159,7 @@ def main(store: Path, quiet: int = QUIET, *, rounds: int = 3) -> None:
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         page.add_init_script(REST)
         visit(page, address)
-        before = resident()
+        before = resident(server_address)
         servers, whole = [], []
         for link, name, act in CLICKS:
             times = []
@@ -196,7 +183,7 @@ def main(store: Path, quiet: int = QUIET, *, rounds: int = 3) -> None:
         print(f"{quick} of {len(whole)} settle within 1 s (nine of ten)")
         for link in (f"/{page.path}" for page in PAGES):
             print(f"{link:22} drawn after {visit(page, address + link):.2f} s (at most 2)")
-        print(f"memory {before} MB after one visit, {resident()} MB after all")
+        print(f"memory {before} MB after one visit, {resident(server_address)} MB after all")
         browser.close()
 
 

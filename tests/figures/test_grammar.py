@@ -254,3 +254,18 @@ def test_symbols_are_of_a_column_and_own_tables_are_in_every_panel():
         "star",
     }
     assert [list(trace.text) for trace in drawn(figure) if trace.mode == "text"] == [["here"]] * 2
+
+
+def test_lines_of_several_runs_are_sorted_and_averaged_within_each():
+    table = pd.DataFrame(
+        {
+            "run": ["b", "a", "b", "a", None, "a"],
+            "step": [2, 2, 1, 1, 1, 2],
+            "score": [0.2, 0.4, 0.1, 0.3, 9.0, 0.6],
+        }
+    )
+    line = Line("step", "score", by="run", mean="step", card=("{score:.1f}",))
+    (trace,) = drawn(draw(line, table=table))
+    assert [*trace.x] == [1, 2, None, 1, 2]  # in the order the runs come
+    assert [*trace.y] == pytest.approx([0.1, 0.2, None, 0.3, 0.5], nan_ok=True)
+    assert [*trace.hovertext] == ["0.1", "0.2", "", "0.3", "0.5"]

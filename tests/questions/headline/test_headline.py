@@ -13,7 +13,7 @@ from core.cli import main
 from core.questions.asking import ask
 from core.questions.headline import Headline, by_metric, unasked
 from core.statistics.trends import FEW
-from core.store import Store
+from core.store import Store, View
 from core.study.comparing import align_models
 from core.study.parts import Comparison, Scope
 from core.study.study import Study
@@ -123,6 +123,12 @@ def test_imports_of_unknown_family_count_only_if_they_are_named(tmp_path: Path) 
     assert counted["language"].tolist() == [7, 7]
     assert main(["model", "set", "mine", "--family", "GPT-2", "--store", str(root)]) == 0
     assert unasked(Study(Store(root), "cave")) == []
+
+
+def test_no_score_is_read_where_nothing_was_imported(root: Path) -> None:
+    view = View(root)
+    assert unasked(Study(view, "cave")) == []
+    assert not [key for key in view.reads if key.startswith("result")]
 
 
 def test_where_a_modality_has_imports_alone_they_count(tmp_path: Path) -> None:
