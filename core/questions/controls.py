@@ -355,7 +355,7 @@ class ControlLadder(StudyQuestion):
                     card=("<b>{control}</b> and {against}", "mutual k-NN {score:.3f}"),
                 ),
             ),
-            x=Axis("mutual k-NN with the model of the other modality", zero=True),
+            x=Axis("mutual k-NN", zero=True),
             y=Axis("", names=list(dict.fromkeys(shown["control"]))),
             levels=(Level("chance", along="x"),),
             empty="No control can be computed[[: {reason}]].",

@@ -10,11 +10,12 @@ from core.questions.controls import (
     ControlLadder,
     ControlRanks,
 )
+from core.questions.question import StudyQuestion
 from core.study.models import reads, usual
 from pages._shared import frame, queries, section
 from pages._shared.queries import Place
 
-LADDER = "Alignment of simple features and untrained networks with the other modality’s model."
+LADDER = "Each with the model of the other modality."
 LADDER_METHODS = """Pixels are 16 × 16 in color; histograms have four bins per channel. Lengths are
 words and characters; bags of words are weighted by log inverse document frequency. Partial
 alignment correlates what a linear regression on a control’s similarities leaves of both models’
@@ -33,32 +34,33 @@ models exchanges them image by image."""
 
 
 def show(at: Place) -> None:
-    """Draw the four controls, ranks closed."""
+    """Draw the ladder, then the other controls closed, each with its result."""
     frame.need_stimuli(at)
     with frame.part():
         ladder = ControlLadder(at.scope)
         section.draw(at, ladder, key="ladder", caption=LADDER, methods=LADDER_METHODS)
+    categories, gallery = ControlCategories(at.scope), ControlGallery(at.scope)
+    _draw(at, categories, "More than categories?", CATEGORIES, CATEGORIES_METHODS)
+    _draw(at, gallery, "In a larger gallery?", GALLERY, GALLERY_METHODS)
+    _draw(at, ControlRanks(at.scope), "Are ranks apart?", RANKS, RANKS_METHODS, models=True)
+
+
+def _draw(
+    at: Place,
+    question: StudyQuestion,
+    header: str,
+    caption: str,
+    methods: str,
+    *,
+    models: bool = False,
+) -> None:
+    """Draw a control in a closed part whose title has the verdict and its numbers."""
     with frame.part():
-        section.draw(
-            at,
-            ControlCategories(at.scope),
-            key="categories",
-            header="More than categories?",
-            caption=CATEGORIES,
-            methods=CATEGORIES_METHODS,
-        )
-    with frame.part():
-        section.draw(
-            at,
-            ControlGallery(at.scope),
-            key="gallery",
-            header="In a larger gallery?",
-            caption=GALLERY,
-            methods=GALLERY_METHODS,
-        )
-    with st.expander("Are ranks apart?"), frame.part():
-        ranks = ControlRanks(at.scope)
-        section.draw(at, ranks, key="ranks", caption=RANKS, methods=RANKS_METHODS, models=True)
+        first = queries.answer(at, question).findings[0]
+        numbers = f" ({first.statistics})" if first.statistics else ""
+        with st.expander(frame.plain(f"{header} {first.verdict.capitalize()}{numbers}")):
+            key = question.command.split()[-1]
+            section.draw(at, question, key=key, caption=caption, methods=methods, models=models)
 
 
 def is_offered(at: Place) -> bool:
