@@ -114,7 +114,7 @@ def show_curve(at: Place, also: tuple[str, ...]) -> None:
         at,
         question,
         key="specifications",
-        header="By measure",
+        header="Measures",
         methods=CURVE_METHODS,
         seconds=lambda: question.seconds(queries.study(at)),
         label="Compute the curve",

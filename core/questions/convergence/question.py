@@ -377,7 +377,7 @@ class Summary(_Tested):
                     size=10,
                     left="low",
                     right="high",
-                    label="{verdict}, {q:p:q}",
+                    label="{q:p:q}",
                     side="top center",
                     card=(
                         "{claim}: {verdict}",
@@ -389,7 +389,13 @@ class Summary(_Tested):
                 Text("value", "claim", " not tested", table=untested, side="middle right"),
             ),
             x=Axis("change (right of 0: as predicted)", signed=True),
-            y=Axis("", names={name: name for name in table["claim"]}),
+            y=Axis(
+                "",
+                names={
+                    claim: f"{claim}: {VERDICTS.get(verdict, verdict)}"
+                    for claim, verdict in zip(table["claim"], table["verdict"], strict=True)
+                },
+            ),
             levels=(Level(0, "zero", along="x"),),
             legend=False,
             empty="No claim can be tested with these models: embed models of two sizes.",
