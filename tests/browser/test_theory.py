@@ -14,14 +14,23 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 SMALL = "/theory?inputs=3&labels=3&rank=2&a=3&b=3&c=2&d=4"
 
 
+WATCH = """() => {
+  const chart = document.querySelector(".st-key-chart-layers");
+  window.steps = new Set();
+  new MutationObserver(() => steps.add(chart.textContent))
+    .observe(chart, {subtree: true, childList: true, characterData: true});
+}"""
+
+
 def test_the_layers_are_played_over_training(visit):
     page = visit(SMALL)
     settle(page)
     chart = page.locator(".st-key-chart-layers")
     shown = chart.get_by_text("steps of training: 100,000")
     expect(shown).to_be_visible()
+    page.evaluate(WATCH)
     chart.locator(".updatemenu-button").click()
-    expect(chart.get_by_text("steps of training: 30", exact=True)).to_be_visible()
+    page.wait_for_function("steps.size > 2")
     expect(shown).to_be_visible()  # it ends where it was
 
 
