@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int32, Integer
+from jaxtyping import Float, Float64, Int32, Integer
 
 from core.metrics.spec import SPECS, Chance, Metric
 from core.pairs.engine import EachPair
@@ -33,6 +33,21 @@ def imbalance(x: Ranked, y: Ranked) -> float:
     """Return Δ(x → y) = 2/n · mean over i of the rank in y of i's nearest neighbor in x."""
     n = len(x.first)
     return float(2 / n * y.ranks[np.arange(n), x.first].mean())
+
+
+def imbalance_terms(
+    x: Ranked, y: Ranked
+) -> tuple[Float64[np.ndarray, " n"], Float64[np.ndarray, " n"]]:
+    """Return each stimulus's term of Δ(x → y), and its influence: that, and what the terms of
+    others lose without it.
+    """
+    n = len(x.first)
+    at, own = np.arange(n), y.ranks[np.arange(n), x.first]
+    second = y.ranks[at, (x.ranks == 2).argmax(axis=1)]
+    lost = (y.ranks < own[:, None]).astype(np.float64)
+    lost[at, at] = 0
+    lost[at, x.first] = own - second + (own < second)
+    return 2 / n * own, 2 / n * (own + lost.sum(axis=0))
 
 
 def _reorder(part: Ranked, order: Integer[np.ndarray, " n"]) -> Ranked:

@@ -18,8 +18,9 @@ import pandas as pd
 from jaxtyping import Bool, Float, Int64
 
 from core.errors import FeatureError, MetricError, NotApplicableError, PlatoscopeError
-from core.figures.grammar import Axis, Bars, Dots, Fixed, Level, Line, Palette, Plot
+from core.figures.grammar import Axis, Dots, Fixed, Level, Line, Palette, Plot
 from core.figures.numbers import paper_p
+from core.metrics.imbalance import imbalance_terms, rank_all
 from core.metrics.knn import mutual_share
 from core.modalities import Item, find_modality
 from core.options import draws_option, neighbors_option, option, part, seed_option
@@ -36,8 +37,10 @@ from core.questions.simple import simple_features
 from core.spaces.neighbors import nearest
 from core.spaces.preprocess import normalize_rows
 from core.statistics.controls import (
+    LEVEL,
     Difference,
     Partial,
+    Values,
     check_groups,
     compare_paired,
     gallery_scores,
@@ -58,6 +61,7 @@ MOST_CATEGORIES = 64  # of a factor that is permuted within
 CLUSTERS = (4, 8, 16, 32, 64)
 HARDEST = 5  # factors that are drawn
 QUERIES = 256
+DRAWS = 1999  # of signs
 
 NO_FACTOR = "this dataset has no labels that several stimuli share"
 FREE, FACTOR, CLUSTER = "all stimuli", "within categories", "within clusters"
@@ -84,7 +88,7 @@ def most_competent(scope: Scope, study: Study, *, k: int) -> tuple[str, str]:
 
 def complete(question: P, study: Study) -> P:
     """Name the two models, and their best-aligned layers."""
-    pair, k, few = question.pair, min(question.k, study.size - 1), _drawn(study, question.seed)
+    pair, k, few = question.pair, min(question.k, study.size - 2), _drawn(study, question.seed)
     scope = replace(question.scope, stimuli=few.stimuli)
     if not (pair.x or pair.y):
         x, y = most_competent(scope, few, k=k)
@@ -245,12 +249,14 @@ class ControlLadder(StudyQuestion):
     """
 
     command = "controls ladder"
-    version = 1
+    version = 2
     columns: ClassVar[Mapping[str, str]] = {
         "control": "simple feature, untrained network, or the model itself",
         "of": "what it is computed from: image or caption",
         "against": "model of the other modality",
         "score": "its mutual k-NN with that model's best layer",
+        "low": "low end of its 95% interval over stimuli",
+        "high": "high end of that interval",
         "chance": "mutual k-NN of unrelated spaces",
         "raw": "correlation of the two models' similarities, in their best layers",
         "partial": "the same once the control's similarities are regressed out",
@@ -281,11 +287,18 @@ class ControlLadder(StudyQuestion):
         def rung(name: str, of: Item | None, layers: Sequence[Space]) -> dict[str, Any]:
             """Set layers against the model that reads something else."""
             other = next((one for one, kind in kinds.items() if kind != of), second)
-            lists = np.stack([nearest(normalize_rows(layer), k=self.k) for layer in layers])
-            scores = overlaps(lists, study.neighbors(other, k=self.k), k=self.k)
-            against = models.loc[other, "title"]
-            return {"control": name, "of": of, "against": against, "score": np.nanmax(scores)}
+            k = self.k
+            lists = np.stack([nearest(normalize_rows(layer), k=k + 1) for layer in layers])
+            others = study.neighbors(other, k=k + 1)
+            scores = overlaps(lists, others, k=k)
+            at, to = np.unravel_index(np.nanargmax(scores), scores.shape)
+            terms[name] = find_influences(lists[at], others[to], k=k, share=mutual_share)
+            half = LEVEL * terms[name][1].std(ddof=1) / math.sqrt(study.size)
+            row = {"control": name, "of": of, "against": models.loc[other, "title"]}
+            score = scores[at, to]
+            return row | {"score": score, "low": max(score - half, 0.0), "high": score + half}
 
+        terms = dict[str, tuple[Values, Values]]()
         rows = [rung(models.loc[first, "title"], kinds[first], [x])]
         ready: list[Space] = []
         features = simple_features(study)
@@ -308,10 +321,33 @@ class ControlLadder(StudyQuestion):
             rows.append({"control": ALL_CONTROLS, "of": "both", **numbers})
         common = {"chance": self.k / (study.size - 1), "n": study.size, "against": "", "reason": ""}
         table = pd.DataFrame([common | row for row in rows], columns=list(self.columns))
-        return Answer(table, self._findings(table, _titles(study, self.pair)))
+        rest = table.iloc[1:].dropna(subset="score").sort_values("score", kind="stable")
+        lead = rest["control"].iloc[-1] if len(rest) else ""
+        findings = self._findings(table, _titles(study, self.pair))
+        if lead:
+            (own, spread), (simple, other) = terms[rows[0]["control"]], terms[lead]
+            ahead = compare_paired(own, simple, errors=(spread, other), draws=DRAWS, seed=self.seed)
+            findings.append(
+                _beyond(f"the models align more than the best control, {lead}", ahead, study.size)
+            )
+        return Answer(table, [*findings, self._direction(x, y, models["title"])])
+
+    def _direction(self, x: Space, y: Space, titles: pd.Series) -> Finding:
+        """Return which of the two models tells more of the other's neighbors."""
+        one, other = rank_all(x), rank_all(y)
+        names = titles[self.pair.x], titles[self.pair.y]
+        there, back = imbalance_terms(one, other), imbalance_terms(other, one)
+        if there[0].mean() > back[0].mean():
+            there, back, names = back, there, names[::-1]
+        errors = back[1], there[1]
+        found = compare_paired(back[0], there[0], errors=errors, draws=DRAWS, seed=self.seed)
+        return replace(
+            _beyond(f"{names[0]} tells more of {names[1]} than the reverse", found, len(x)),
+            name="information imbalance, difference",
+            note=f"Imbalance {there[0].mean():.2f} against {back[0].mean():.2f}; 1 if unrelated.",
+        )
 
     def _findings(self, table: pd.DataFrame, titles: str) -> list[Finding]:
-        own, rest = table.iloc[0], table.iloc[1:].dropna(subset="score")
         findings = []
         last = table[table["control"] == ALL_CONTROLS]
         if len(last):
@@ -328,17 +364,6 @@ class ControlLadder(StudyQuestion):
                     note=f"Without controls r = {row['raw']:.2f}.",
                 )
             )
-        if len(rest):
-            best = rest.loc[rest["score"].idxmax()]
-            findings.append(
-                Finding(
-                    f"The best control, {best['control']}, reaches"
-                    f" {best['score'] / own['score']:.0%} of the models' alignment",
-                    best["score"],
-                    name="mutual k-NN",
-                    digits=3,
-                )
-            )
         return findings
 
     def plot(self, table: pd.DataFrame) -> Plot:
@@ -347,12 +372,15 @@ class ControlLadder(StudyQuestion):
         return Plot(
             "Ladder of controls",
             marks=(
-                Bars(
+                Dots(
                     *("score", "control"),
-                    lying=True,
                     color=Palette("of", {"image": "ember", "caption": "text"}),
-                    label="{score:.3f}",
-                    card=("<b>{control}</b> and {against}", "mutual k-NN {score:.3f}"),
+                    left="low",
+                    right="high",
+                    card=(
+                        "<b>{control}</b> and {against}",
+                        "mutual k-NN {score:.3f} [{low:.3f}, {high:.3f}]",
+                    ),
                 ),
             ),
             x=Axis("mutual k-NN", zero=True),
@@ -363,6 +391,21 @@ class ControlLadder(StudyQuestion):
 
 
 ALL_CONTROLS = "all simple features"
+
+
+def _beyond(claim: str, found: Difference, n: int) -> Finding:
+    return Finding(
+        claim,
+        found.value,
+        found.low,
+        found.high,
+        found.p,
+        name="difference",
+        digits=3,
+        n=n,
+        over="stimuli",
+        expected="+",
+    )
 
 
 def _drawn(study: Study, seed: int) -> Study:
@@ -627,17 +670,12 @@ class ControlRanks(StudyQuestion):
         first = table.iloc[0]
         tied = table.loc[(table["rank_low"] == 1) & (table["rank"] > 1), "title"].tolist()
         findings = [
-            Finding(
-                f"The best and the median {self.of} model differ in alignment",
-                best.value,
-                best.low,
-                best.high,
-                best.p,
-                name="difference",
-                digits=3,
-                n=int(first["n"]),
-                over="stimuli",
-                expected="+",
+            replace(
+                _beyond(
+                    f"The best and the median {self.of} model differ in alignment",
+                    best,
+                    int(first["n"]),
+                ),
                 note=f"{first['apart']:.0%} of all pairs differ; the first, {first['title']}, is "
                 + (f"tied with {listed(tied)}." if tied else "apart from all others."),
             )

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from core.metrics import METRICS
+from core.metrics.imbalance import imbalance_terms, rank_all
 from core.spaces.preprocess import normalize_rows
+from core.statistics.controls import compare_paired
 
 IMBALANCE = METRICS["information_imbalance"]
 
@@ -58,3 +60,31 @@ def test_independent_spaces_are_at_chance() -> None:
     rng = np.random.default_rng(1)
     found = [IMBALANCE(*rng.standard_normal((2, 200, 5))) for _ in range(20)]
     assert np.mean(found) == pytest.approx(IMBALANCE.chance_level(200, {}), abs=0.03)
+
+
+def test_influences_are_what_the_sum_loses_without_a_stimulus() -> None:
+    rng = np.random.default_rng(0)
+    x, y = (normalize_rows(rng.standard_normal((30, 4))) for _ in range(2))
+    own, influences = imbalance_terms(rank_all(x), rank_all(y))
+    assert own.mean() == pytest.approx(IMBALANCE(x, y))
+    for left in range(30):
+        few = [np.delete(one, left, axis=0) for one in (x, y)]
+        without = 29**2 / 30 * IMBALANCE(*few)  # the sum of 2/n · ranks, n as before
+        assert influences[left] == pytest.approx(own.sum() - without)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dims", [4, 16])
+def test_two_directions_alike_differ_at_most_as_often_as_they_should(dims: int) -> None:
+    """The jackknife of nearest neighbors is too wide: none of these would be called different."""
+    low = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        shared = rng.standard_normal((200, dims))
+        x, y = (
+            rank_all(normalize_rows(shared + 0.7 * rng.standard_normal((200, dims))))
+            for _ in range(2)
+        )
+        (a, first), (b, second) = imbalance_terms(x, y), imbalance_terms(y, x)
+        low += compare_paired(a, b, errors=(first, second), draws=199, seed=seed).p < 0.05
+    assert low <= 5

@@ -10,12 +10,13 @@ from core.questions.controls import (
     ControlLadder,
     ControlRanks,
 )
+from core.questions.finding import Finding
 from core.questions.question import StudyQuestion
 from core.study.models import reads, usual
-from pages._shared import frame, queries, section
+from pages._shared import frame, prose, queries, section
 from pages._shared.queries import Place
 
-LADDER = "Each with the model of the other modality."
+LADDER = "Each with the model of the other modality. Bars: 95% CI over images."
 LADDER_METHODS = """Pixels are 16 × 16 in color; histograms have four bins per channel. Lengths are
 words and characters; bags of words are weighted by log inverse document frequency. Partial
 alignment correlates what a linear regression on a control’s similarities leaves of both models’
@@ -27,6 +28,10 @@ models hide structure that labels would not: read them as a curve."""
 GALLERY = "Bars: 95% CI over queries."
 GALLERY_METHODS = """The same queries look for neighbors among ever more images. With several
 captions per image a language model’s vectors are averaged."""
+DIRECTION_METHODS = """Information imbalance is 2/n times the mean rank, in one model, of an image’s
+nearest neighbor in the other: 2/n if one determines the other, 1 if they are unrelated (Glielmo et
+al. 2022). The interval, by the
+jackknife, is wide rather than narrow."""
 RANKS = "Bars: joint 95% CI of the rank over images."
 RANKS_METHODS = """A model ranks below those that are surely more aligned, by the largest
 studentized difference in multiplier draws (Mogstad, Romano, Shaikh, Wilhelm 2024). The test of two
@@ -38,10 +43,14 @@ def show(at: Place) -> None:
     frame.need_stimuli(at)
     with frame.part():
         ladder = ControlLadder(at.scope)
-        section.draw(at, ladder, key="ladder", caption=LADDER, methods=LADDER_METHODS)
-    categories, gallery = ControlCategories(at.scope), ControlGallery(at.scope)
-    _draw(at, categories, "More than categories?", CATEGORIES, CATEGORIES_METHODS)
-    _draw(at, gallery, "In a larger gallery?", GALLERY, GALLERY_METHODS)
+        found = section.draw(at, ladder, key="ladder", caption=LADDER, methods=LADDER_METHODS)
+        if found is not None:
+            direction = found.findings[-1]
+            with st.expander(_result("Which way?", direction)):
+                prose.answer([direction.sentence])
+                st.caption(DIRECTION_METHODS)
+    _draw(at, ControlCategories(at.scope), "More than categories?", CATEGORIES, CATEGORIES_METHODS)
+    _draw(at, ControlGallery(at.scope), "In a larger gallery?", GALLERY, GALLERY_METHODS)
     _draw(at, ControlRanks(at.scope), "Are ranks apart?", RANKS, RANKS_METHODS, models=True)
 
 
@@ -54,13 +63,18 @@ def _draw(
     *,
     models: bool = False,
 ) -> None:
-    """Draw a control in a closed part whose title has the verdict and its numbers."""
+    """Draw a control in a closed part whose title has its result."""
+    key = question.command.split()[-1]
     with frame.part():
         first = queries.answer(at, question).findings[0]
-        numbers = f" ({first.statistics})" if first.statistics else ""
-        with st.expander(frame.plain(f"{header} {first.verdict.capitalize()}{numbers}")):
-            key = question.command.split()[-1]
+        with st.expander(_result(header, first)):
             section.draw(at, question, key=key, caption=caption, methods=methods, models=models)
+
+
+def _result(header: str, finding: Finding) -> str:
+    """Return a question with the verdict and its numbers."""
+    numbers = f" ({finding.statistics})" if finding.statistics else ""
+    return frame.plain(f"{header} {finding.verdict.capitalize()}{numbers}")
 
 
 def is_offered(at: Place) -> bool:

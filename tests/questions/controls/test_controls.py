@@ -130,6 +130,22 @@ def test_rungs_are_scores_of_features_and_partial_alignment_that_of_kernels(stud
     # colors are in the captions and in the pictures: together they explain more than either
     assert table.loc[ALL_CONTROLS, "explained"] > table["explained"].drop(ALL_CONTROLS).max()
     assert table.loc["ViT S · untrained", "of"] == "image"
+    scored = table.dropna(subset="score")
+    assert ((scored["low"] < scored["score"]) & (scored["score"] < scored["high"])).all()
+
+
+def test_the_ladder_says_how_much_more_the_models_align_and_which_way(study: Study) -> None:
+    found = answer(ControlLadder(SCOPE, PAIR, k=5, null=19), study)
+    scores = found.table.set_index("control")["score"]
+    ahead, direction = found.findings[1:]
+    assert ahead.value == pytest.approx(scores.iloc[0] - scores.iloc[1:].max())
+    assert ahead.low < ahead.value < ahead.high
+    x, y = spaces(study)
+    imbalance = METRICS["information_imbalance"]
+    assert direction.value == pytest.approx(abs(imbalance(x, y) - imbalance(y, x)))
+    least = PAIR.x if imbalance(x, y) < imbalance(y, x) else PAIR.y
+    title = study.models().set_index("model").loc[least, "title"]
+    assert direction.claim.startswith(f"{title} tells more")
 
 
 def test_features_of_texts_by_hand() -> None:
