@@ -87,11 +87,3 @@ def home_of(name: str) -> str:
         return name
     handed_on = imports_of(path).get(last, set()) - {name}
     return home_of(min(handed_on)) if handed_on else name
-
-
-def mentions_of(source: str, node: ast.AST | None = None) -> set[str]:
-    """Return the full names that a module, or a part of it, mentions."""
-    path, module = ROOT / source, module_of(source)
-    own = definitions_of(path)
-    names = {name for name, _ in names_in(node or read_tree(path), path)}
-    return {f"{module}.{name}" if name in own else home_of(name) for name in names}

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from streamlit.testing.v1 import AppTest
 
 from core.cave.captions import LEVELS
 from core.cave.demo import NOTE, REALITY, build_demo, missing_specs, shipped_specs, under_way
@@ -154,20 +153,6 @@ def _pixels(store: Store) -> np.ndarray:
     ]
     rows = np.stack([np.asarray(image, np.float32).ravel() for image in images])
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-
-@pytest.mark.parametrize("page", ["overview", "trends"])
-@pytest.mark.slow
-def test_every_page_opens_over_the_demo_store(
-    store: Path, page: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PLATOSCOPE_STORE", str(store))
-    app = AppTest.from_file(str(ROOT / "pages" / "frame.py"), default_timeout=180).run()
-    if page != "overview":
-        app.switch_page(f"{page}.py").run()
-    assert not app.exception
-    assert not app.error
-    assert len(app.main.markdown) + len(app.main.button) > 0
 
 
 @pytest.mark.slow

@@ -16,9 +16,6 @@ VISION = [
 ]
 
 
-MEANS = pd.DataFrame({"x": [0.40, 0.45, 0.50], "y": [0.10, 0.1125, 0.125]})
-
-
 def trend_points() -> pd.DataFrame:
     return pd.DataFrame(
         [

@@ -25,7 +25,6 @@ MARKUP = (
     " :material/home: :smile: %{meta.title} &lt; a -> b https://evil.example שלום"
 )
 CONTROLS = "\x1b[31m\x07\r\x9b1m\u202e\u2066\u200b"
-SHOWN_CONTROLS = r"\x1b[31m\x07\r\x9b1m\u202e\u2066" + "\u200b"
 FORMULA = "=1+1"
 
 

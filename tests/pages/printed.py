@@ -49,9 +49,3 @@ def run(question: Question, store: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert main([*to_words(question), "--store", str(store), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     return pd.DataFrame(said["rows"] if isinstance(said, dict) else said)
-
-
-def assert_same(printed: pd.DataFrame, drawn: pd.DataFrame) -> None:
-    """Compare two tables as JSON has them."""
-    plain = pd.DataFrame(json.loads(drawn.to_json(orient="records", double_precision=15)))
-    pd.testing.assert_frame_equal(printed, plain, check_dtype=False, rtol=1e-9)

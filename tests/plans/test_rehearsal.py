@@ -32,7 +32,6 @@ from tests.hub.online import turn_to
 from tests.plans.rehearsal import Rehearsal, rehearsing, write_language
 
 pytestmark = pytest.mark.slow
-DATASETS = {"prh-mini": "wit-256", "prh-vision": "places", "dense-captions": "dci"}
 LANGUAGE = ("bloom", "openllama", "llama")
 VISION = ("in21k", "mae", "dinov2", "clip", "clip-in12k")
 K = 10

@@ -62,13 +62,6 @@ def test_every_locked_package_has_hashes_and_no_place(lock):
     assert not re.search(r"://|--index-url|--find-links|^-e|@", text, re.MULTILINE)
 
 
-def test_one_package_has_one_version_in_all_locks():
-    versions = [entries(lock) for lock in ("torch", "app", "extras")]
-    for one in versions:
-        for other in versions:
-            assert all(one[name][0] == other[name][0] for name in one.keys() & other.keys())
-
-
 @pytest.mark.parametrize("lock", ["app", "extras"])
 def test_what_is_declared_is_locked_within_its_bounds(lock):
     locked = entries("torch") | entries(lock)
@@ -99,15 +92,3 @@ def test_what_is_imported_is_declared_or_said_to_come_with_it(places, ours, name
         for name in imported - ours
         if named.isdisjoint(map(canonicalize_name, sold_as.get(name, [name])))
     } == set()
-
-
-def test_make_takes_nothing_without_a_hash():
-    """All that `make app` and `make test` install comes from the locks, or from TORCH_INDEX."""
-    text = (ROOT / "Makefile").read_text()
-    recipe = text[text.index("$(READY):") : text.index("docs:")]
-    installs = [line.strip() for line in recipe.splitlines() if line.startswith("\t$(PIP)")]
-    free = [line for line in installs if "$(LOCKED)" not in line]
-    own = "$(PIP) install -q --no-deps --no-build-isolation -e ."
-    assert [line for line in free if "--index-url $(TORCH_INDEX)" not in line] == [own]
-    assert len(installs) == 5
-    assert "--require-hashes" in text
