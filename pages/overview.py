@@ -96,13 +96,16 @@ def _ask_unasked(at: Place) -> tuple[list[str], tuple[str, ...]]:
 def show_marks(at: Place) -> None:
     """Say which simpler explanations the alignment survives, as far as that was asked."""
     table = queries.recall(at, ControlMarks(at.scope))
-    said = [(mark, "unknown", "") for mark in MARKS]
+    said = [(mark, "unknown", "Not computed for these models: open Controls.") for mark in MARKS]
     if table is not None:
-        said = [(row.mark, row.verdict, row.number) for row in table.itertuples()]
+        said = [
+            (row.mark, row.verdict, f"{row.claim}{row.number and f': {row.number}'}.")
+            for row in table.itertuples()
+        ]
     with st.container(horizontal=True, gap="small", key="marks"):
-        for mark, verdict, number in said:
+        for mark, verdict, tested in said:
             text = f":material/{ICONS[verdict]}: {mark}"
-            st.caption(text, width="content", help=number or None)
+            st.caption(text, width="content", help=frame.plain(tested))
         along = address.chosen("dataset") | {"tab": ["controls"]}
         st.page_link("robustness.py", label="Controls", query_params=along)
 

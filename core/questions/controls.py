@@ -111,7 +111,7 @@ class ControlCategories(StudyQuestion):
     """
 
     command = "controls categories"
-    version = 2
+    version = 3
     columns: ClassVar[Mapping[str, str]] = {
         "null": "which stimuli the null exchanges: all, or those within categories or clusters",
         "name": "the factor, or the number of clusters",
@@ -182,7 +182,7 @@ class ControlCategories(StudyQuestion):
             )
 
         chance = beyond(f"{titles} align beyond chance", table.iloc[0])
-        claim = f"{titles} share more than categories"
+        claim = f"{titles} share more than any one labeled factor"
         factors = table[table["null"] == FACTOR]
         if factors.empty:
             return [Finding(claim, expected="+", reason=NO_FACTOR), chance]
@@ -194,8 +194,9 @@ class ControlCategories(StudyQuestion):
         if len(clusters):
             last = clusters.iloc[-1]
             least = last["score"] - last["null_mean"]
-            claim = f"Not explained by {last['name']} clusters of the two models"
-            findings.append(Finding(claim, least, p=last["p"], name="score − null", digits=3))
+            claim = f"They share more than {last['name']} clusters of the two models"
+            more = {"p": last["p"], "name": "score − null", "digits": 3, "expected": "+"}
+            findings.append(Finding(claim, least, **more))
         return findings
 
     def plot(self, table: pd.DataFrame) -> Plot:
@@ -249,7 +250,7 @@ class ControlLadder(StudyQuestion):
     """
 
     command = "controls ladder"
-    version = 2
+    version = 3
     columns: ClassVar[Mapping[str, str]] = {
         "control": "simple feature, untrained network, or the model itself",
         "of": "what it is computed from: image or caption",
@@ -354,7 +355,7 @@ class ControlLadder(StudyQuestion):
             row = last.iloc[0]
             findings.append(
                 Finding(
-                    f"{titles} align beyond all simple features together",
+                    f"{titles} align beyond a linear combination of all simple features",
                     row["partial"],
                     p=row["p"],
                     name="partial r",
@@ -723,10 +724,10 @@ class ControlRanks(StudyQuestion):
 
 MARKS = (
     "beyond chance",
-    "beyond categories",
-    "beyond controls",
-    "in a larger gallery",
-    "ranks apart",
+    "beyond any one factor",
+    "beyond simple features",
+    "in the whole gallery",
+    "ranks of language models",
 )
 
 
@@ -738,7 +739,7 @@ class ControlMarks(StudyQuestion):
     """
 
     command = "controls marks"
-    version = 3
+    version = 4
     listed = False
     columns: ClassVar[Mapping[str, str]] = {
         "mark": "what the alignment survives",
@@ -756,13 +757,15 @@ class ControlMarks(StudyQuestion):
             return found.table, found.findings
 
         _, (within, *free) = of(ControlCategories(self.scope))
-        _, (left, *_) = of(ControlLadder(self.scope))
+        _, (left, *more) = of(ControlLadder(self.scope))
+        if left.verdict == "supported" and len(more) > 1:  # more than the best control alone, too
+            left = left if more[0].verdict == "supported" else more[0]
         curve, (among, *_) = of(ControlGallery(self.scope))
         ranks, (lead, *_) = of(ControlRanks(self.scope))
         findings = [*(free[:1] or [within]), within, left, among, lead]
         numbers = [
             *(paper_p(one.p) for one in findings[:2]),
-            f"partial r = {left.value:.2f}",
+            f"{left.name} = {left.value:.2f}",
             "",
             "",
         ]

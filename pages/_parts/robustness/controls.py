@@ -8,6 +8,7 @@ from core.questions.controls import (
     ControlCategories,
     ControlGallery,
     ControlLadder,
+    ControlMarks,
     ControlRanks,
 )
 from core.questions.finding import Finding
@@ -22,12 +23,12 @@ words and characters; bags of words are weighted by log inverse document frequen
 alignment correlates what a linear regression on a control’s similarities leaves of both models’
 (Freedman, Lane 1983, for its permutations)."""
 CATEGORIES = "Bars: a null’s mean to its 95% threshold. Line: the score."
-CATEGORIES_METHODS = r"""Two spaces that share nothing but $C$ equal categories reach mutual k-NN
-$k / (n/C - 1)$. Nulls permute stimuli within a factor’s values only. Clusters of the compared
-models hide structure that labels would not: read them as a curve."""
+CATEGORIES_METHODS = r"""Two spaces that share nothing but $C$ equal categories reach at most
+$k / (n/C - 1)$. Nulls permute stimuli within the values of one factor at a time.
+Clusters of the compared models hide structure that labels would not: read them as a curve."""
 GALLERY = "Bars: 95% CI over queries."
-GALLERY_METHODS = """The same queries look for neighbors among ever more images. With several
-captions per image a language model’s vectors are averaged."""
+GALLERY_METHODS = """The same queries look for neighbors among ever more of the dataset’s
+images. With several captions per image a language model’s vectors are averaged."""
 DIRECTION_METHODS = """Information imbalance is 2/n times the mean rank, in one model, of an image’s
 nearest neighbor in the other: 2/n if one determines the other, 1 if they are unrelated (Glielmo et
 al. 2022). The interval, by the
@@ -52,6 +53,8 @@ def show(at: Place) -> None:
     _draw(at, ControlCategories(at.scope), "More than categories?", CATEGORIES, CATEGORIES_METHODS)
     _draw(at, ControlGallery(at.scope), "In a larger gallery?", GALLERY, GALLERY_METHODS)
     _draw(at, ControlRanks(at.scope), "Are ranks apart?", RANKS, RANKS_METHODS, models=True)
+    with frame.part():
+        queries.answer(at, ControlMarks(at.scope))  # which Overview shows
 
 
 def _draw(

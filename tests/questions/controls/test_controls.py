@@ -252,14 +252,15 @@ def test_ranks_need_models_of_both_modalities(tmp_path: Path) -> None:
         ask(ControlRanks(SCOPE), Study(Store(tmp_path), "cave"))
 
 
-def test_marks_are_the_questions_own_first_findings(study: Study) -> None:
+def test_marks_are_the_questions_own_findings(study: Study) -> None:
+    """Of the ladder the test that fails: here the best control is as aligned as the models."""
     found = answer(ControlMarks(SCOPE), study)
     whole = [
         answer(question(SCOPE), study).findings[at]
         for question, at in (
             (ControlCategories, 1),
             (ControlCategories, 0),
-            (ControlLadder, 0),
+            (ControlLadder, 1),
             (ControlGallery, 0),
             (ControlRanks, 0),
         )
