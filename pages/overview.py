@@ -171,8 +171,8 @@ def show_map(at: Place, models: pd.DataFrame) -> None:
     st.caption(f"{card.size:,} {item}, {counted} models.{made}")
     if len(unscored):
         st.caption(f"Without a score: {frame.plain(listed(list(unscored['title'])))} ({reason}).")
-    said = listed([f"{row.control} {row.score:.3f}" for row in features.itertuples()])
-    simple = SIMPLE.format(features=said) if said else ""
+    said = [f"{row.control} {row.score:.3f}" for row in features.itertuples()]
+    simple = SIMPLE.format(features=listed(said)) if said else ""
     prose.explain("\n\n".join(filter(None, (WHY, simple, describe_control(table)))))
 
 

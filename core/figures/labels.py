@@ -126,7 +126,8 @@ class _Frame:
         self.span = self._scaled(right, top) - self.low
 
     def _scaled(self, x: Any, y: Any) -> Points:
-        values = [np.log10(one) if log else one for one, log in zip((x, y), self.logs, strict=True)]
+        values = [np.asarray(one, float) for one in (x, y)]
+        values = [np.log10(one) if log else one for one, log in zip(values, self.logs, strict=True)]
         return np.stack(values, axis=-1).astype(float)
 
     def shares(self, x: pd.Series, y: pd.Series) -> Points:

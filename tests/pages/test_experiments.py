@@ -17,7 +17,7 @@ def test_units_of_two_models_are_mined_by_a_job_and_shown_with_what_excites_them
     monkeypatch.setattr(queue, "ensure_worker", lambda _: None)
     app = opened(store, "models/compare")
     assert said(app).count("This takes about") == 2
-    assert charts(app) == ["all-metrics", "layer-map"]
+    assert charts(app) == ["all-metrics", "layer-map", "features"]
     app.button(key="queue-neurons-pairs").click().run()
     assert not app.exception
     (job,) = queue.jobs(store)

@@ -50,8 +50,8 @@ def show(at: Place) -> None:
             with st.expander(_result("Which way?", direction)):
                 prose.answer([direction.sentence])
                 st.caption(DIRECTION_METHODS)
-    _draw(at, ControlCategories(at.scope), "More than categories?", CATEGORIES, CATEGORIES_METHODS)
-    _draw(at, ControlGallery(at.scope), "In a larger gallery?", GALLERY, GALLERY_METHODS)
+    _draw(at, ControlCategories(at.scope), "More than one factor?", CATEGORIES, CATEGORIES_METHODS)
+    _draw(at, ControlGallery(at.scope), "In the whole gallery?", GALLERY, GALLERY_METHODS)
     _draw(at, ControlRanks(at.scope), "Are ranks apart?", RANKS, RANKS_METHODS, models=True)
     with frame.part():
         queries.answer(at, ControlMarks(at.scope))  # which Overview shows
