@@ -140,6 +140,17 @@ class _Frame:
         return np.where(self.logs, 10.0**values, values)
 
 
+@dataclass(frozen=True)
+class _Offer:
+    """The box of a name at each spot and the line to it from its dot, in each area, and the cost:
+    infinite if it would leave the plot or cover a dot.
+    """
+
+    boxes: Boxes
+    links: Points
+    costs: Float64[np.ndarray, " spots"]
+
+
 def place(
     texts: Sequence[str],
     dots: Points,
@@ -153,49 +164,69 @@ def place(
     dots, lines: in shares of the plot's width and height. sizes: of the dots in pixels. areas:
     widths and heights of the plot in pixels, in each of which all stands clear.
     """
-    pixels = np.array(areas, float)
-    spots = _spots(*areas[0])
-    ways = np.array([(one.x, one.y) for one in spots])
+    pixels, spots = np.array(areas, float), _spots(*areas[0])
     centers = dots[:, None] * pixels
     half = sizes[:, None, None] / 2
     covered = np.concatenate([centers - half, centers + half], axis=-1)
     sampled = [_sampled(line) for line in lines if np.isfinite(line).all()]
     along = np.concatenate([np.empty((0, 2)), *sampled])[:, None] * pixels
-    boxes, links, costs = [], [], []
-    for number, (text, size) in enumerate(zip(texts, sizes, strict=True)):
-        size_of = np.array([LETTER * len(text), LINE])
-        ends = np.array([END if one.is_far else size for one in spots])[:, None]
-        beside = np.array([SIDES[one.side] for one in spots]) * (size_of + ends + 2 * GAP) / 2
-        middle = centers[number] + ways[:, None] * pixels + beside[:, None]
-        box = np.concatenate([middle - size_of / 2, middle + size_of / 2], axis=-1)
-        link = centers[number] + STEPS[::6, None, None] * (ways[:, None] * pixels)[:, None]
-        others = np.delete(covered, number, axis=0)
-        free = (box[..., :2] >= 0).all((1, 2)) & (box[..., 2:] <= pixels).all((1, 2))
-        free &= ~_meet(box[:, None], others).any((1, 2))
-        crossed = _hold(box[:, None], along).sum((1, 2)) / len(pixels)
-        crossed += _hold(others[None, :, None], link[:, None]).sum((1, 2, 3)) / len(pixels)
-        length = np.hypot(*(ways * pixels[0]).T)
-        preferred = np.minimum(np.arange(len(spots)), len(SIDES)) / 4
-        boxes.append(box)
-        links.append(link)
-        costs.append(np.where(free, preferred + 2 * crossed + length / 6, np.inf))
-    chosen: list[int | None] = [None] * len(texts)
+    offers = [
+        _offer(text, centers[at], sizes[at], np.delete(covered, at, axis=0), along, pixels, spots)
+        for at, text in enumerate(texts)
+    ]
+    return [None if at is None else spots[at] for at in _choose(offers)]
+
+
+def _offer(
+    text: str,
+    center: Points,
+    size: float,
+    others: Boxes,
+    along: Points,
+    pixels: Points,
+    spots: Sequence[Spot],
+) -> _Offer:
+    """Return the boxes, lines and costs of a name. others: boxes of the other dots. along: points
+    of the lines of the plot.
+    """
+    offsets = np.array([(one.x, one.y) for one in spots])
+    size_of = np.array([LETTER * len(text), LINE])
+    ends = np.array([END if one.is_far else size for one in spots])[:, None]
+    to_side = np.array([SIDES[one.side] for one in spots]) * (size_of + ends + 2 * GAP) / 2
+    middle = center + offsets[:, None] * pixels + to_side[:, None]
+    box = np.concatenate([middle - size_of / 2, middle + size_of / 2], axis=-1)
+    link = center + STEPS[::6, None, None] * (offsets[:, None] * pixels)[:, None]
+    free = (box[..., :2] >= 0).all((1, 2)) & (box[..., 2:] <= pixels).all((1, 2))
+    free &= ~_meet(box[:, None], others).any((1, 2))
+    crossed = _hold(box[:, None], along).sum((1, 2)) / len(pixels)
+    crossed += _hold(others[None, :, None], link[:, None]).sum((1, 2, 3)) / len(pixels)
+    length = np.hypot(*(offsets * pixels[0]).T)
+    preferred = np.minimum(np.arange(len(spots)), len(SIDES)) / 4
+    return _Offer(box, link, np.where(free, preferred + 2 * crossed + length / 6, np.inf))
+
+
+def _choose(offers: Sequence[_Offer]) -> list[int | None]:
+    """Return the cheapest spot of each name that is clear of the others' names and lines.
+
+    Names with few free spots choose first, and all again until nothing moves.
+    """
+    chosen: list[int | None] = [None] * len(offers)
+    free = [np.isfinite(one.costs).sum() for one in offers]
     for _ in range(PASSES):
         before = list(chosen)
-        for number in sorted(range(len(texts)), key=lambda one: np.isfinite(costs[one]).sum()):
-            cost = costs[number].copy()
-            for other, at in enumerate(chosen):
-                if at is not None and other != number:
-                    own, of_other = boxes[number], boxes[other][at]
-                    blocked = _meet(own, of_other).any(1)
-                    blocked |= _hold(own[:, None], links[other][at]).any((1, 2))
-                    blocked |= _hold(of_other, links[number]).any((1, 2))
-                    cost[blocked] = np.inf
-            best = int(cost.argmin())
-            chosen[number] = best if np.isfinite(cost[best]) else None
+        for number in sorted(range(len(offers)), key=free.__getitem__):
+            own, costs = offers[number], offers[number].costs.copy()
+            for other, at in zip(offers, chosen, strict=True):
+                if at is not None and other is not own:
+                    blocked = _meet(own.boxes, other.boxes[at]).any(1)
+                    blocked |= _hold(own.boxes[:, None], other.links[at]).any((1, 2))
+                    blocked |= _hold(other.boxes[at], own.links).any((1, 2))
+                    costs[blocked] = np.inf
+            best = int(costs.argmin())
+            chosen[number] = best if np.isfinite(costs[best]) else None
         if chosen == before:
             break
-    return [None if at is None else spots[at] for at in chosen]
+    return chosen
 
 
 def _spots(width: float, height: float) -> list[Spot]:

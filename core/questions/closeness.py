@@ -215,13 +215,7 @@ def lay_out(
     rim = level if 0 < level < 1 else RIM
     finished = scored[~scored["copy"]]
     angles, sectors, ends = _sectors(finished)
-    levels = []
-    for name, (first, last) in ends.items():
-        if features is None:
-            break
-        own = features[features["of"] == find_modality(name).reads]
-        for feature, score in own[["control", "score"]].head(1).to_numpy():
-            levels.append((_distance(score, rim), first, last, f"{feature} {score:.3f}"))
+    levels = [] if features is None else _levels(features, ends, rim)
     top = finished["parameters"].max()
     named = finished[~finished["untrained"]].groupby("modality")["score"].nlargest(LABELS)
     labeled = set(named.index.get_level_values(-1))
@@ -276,6 +270,18 @@ def _apart(marks: tuple[Mark, ...]) -> tuple[Mark, ...]:
         if all(abs(x - a) > NAME[0] or abs(y - b) > NAME[1] for a, b in places):
             places.append((x, y))
     return tuple(replace(mark, labeled=mark.labeled and mark.place in places) for mark in marks)
+
+
+def _levels(
+    features: pd.DataFrame, ends: Mapping[str, tuple[float, float]], rim: float
+) -> list[tuple[float, float, float, str]]:
+    """Return the arc of the closest simple feature of what each sector's models read."""
+    levels = []
+    for name, (first, last) in ends.items():
+        own = features[features["of"] == find_modality(name).reads]
+        for feature, score in own[["control", "score"]].head(1).to_numpy():
+            levels.append((_distance(score, rim), first, last, f"{feature} {score:.3f}"))
+    return levels
 
 
 def _distance(score: float, rim: float) -> float:
