@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.errors import NotApplicableError
 from core.figures.grammar import Level
-from core.questions.benefits import OVERVIEW, Benefits, uniform_distance, verdicts
+from core.questions.benefits import OVERVIEW, Benefits, uniform_distance
 from pages._shared import controls, frame, queries, section
 from pages._shared.address import fragment
 from pages._shared.queries import Place
@@ -49,7 +49,7 @@ def show(at: Place) -> None:
             caption=POINTS,
             methods=METHODS,
             plot=replace(OVERVIEW, levels=levels).over,
-            say=lambda answered: [one.line for one in verdicts(answered.table, answered.findings)],
+            say=lambda answered: [one.line for one in answered.findings[1:]],
         )
         table = found.table.dropna(subset="y") if found else pd.DataFrame(columns=["panel"])
         if (table["panel"] == "transfer").any():
@@ -72,4 +72,4 @@ def _colors(at: Place, names: set[str]) -> None:
         section.draw(at, Benefits(at.scope, "colors", (model,)), key="colors", methods=COLORS)
 
 
-frame.draw("What follows: transfer, bias, hallucination?", show)
+frame.draw("What follows for transfer, bias and hallucination?", show)

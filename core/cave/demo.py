@@ -293,6 +293,7 @@ FIRST: tuple[tuple[str, dict[str, Value]], ...] = (
     ("captions levels", {}),
     ("captions alignment", {}),
     ("captions alignment", {"over": "facts"}),
+    ("metrics trends", {}),
     ("metrics trends", {"over": "k"}),
     ("metrics pair", {"over": "k"}),
     ("metrics pair", {"over": "stimuli"}),

@@ -5,7 +5,7 @@ Source: section 5 of Huh et al. 2024.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from random import Random
 from typing import ClassVar, Literal, NamedTuple
@@ -47,7 +47,10 @@ IMPOSSIBLE, NO_CAPTION = "impossible captions", "no caption"
 REAL, SHUFFLED = "captions of held-out events", "the same with their words shuffled"
 TOKENS = 80  # the longest caption of the Cave is about 60 of its own tokenizer
 CONTROLS = 64  # held-out events, described at every level
-TEACHING = {"language": "image transfer", "vision": "caption transfer"}  # by the learner's modality
+TEACHING = {
+    "language": "transfer from images",
+    "vision": "transfer from captions",
+}  # by the learner's modality
 LEARNING = {"language": "language models", "vision": "vision models"}
 NONE = "no learner here was trained with and without transfer"
 EXCHANGED = ("modality", "learner", "teacher", "share", "events", "shown")
@@ -69,7 +72,7 @@ class Benefits(StudyQuestion):
     """
 
     command = "benefits"
-    version = 1
+    version = 2
     columns: ClassVar[Mapping[str, str]] = {
         "panel": "transfer, bias or hallucination",
         "modality": "modality of the learner or model",
@@ -293,21 +296,6 @@ def world_of(study: Study) -> World:
 # --- findings ---
 
 
-def verdicts(table: pd.DataFrame, findings: Sequence[Finding]) -> list[Finding]:
-    """Return what `Benefits` of all says of each implication, and for transfer with which share of
-    the training data.
-    """
-    rows = table[table["panel"] == "transfer"]
-    said = []
-    for one in findings[1:]:
-        share = rows.loc[rows["y"] == one.value, "x"]
-        if one.name == "gain" and len(share):
-            data = _of_data(share.iloc[0]).replace("the data", "the training data")
-            one = replace(one, claim=f"{one.claim} with {data}", adjusted=True)
-        said.append(one)
-    return said
-
-
 def uniform_distance(law: pd.DataFrame) -> float:
     """Return how far uniform colors are from the law, the mean over kinds: bias by chance.
 
@@ -318,7 +306,7 @@ def uniform_distance(law: pd.DataFrame) -> float:
 
 
 def _of_data(share: float) -> str:
-    return "all the data" if share == 1 else f"1/{round(1 / share)} of the data"
+    return f"{'all' if share == 1 else f'1/{round(1 / share)} of'} the training data"
 
 
 def transfer_verdicts(table: pd.DataFrame) -> list[Finding]:
@@ -327,12 +315,13 @@ def transfer_verdicts(table: pd.DataFrame) -> list[Finding]:
     """
     findings = []
     for _, rows in table[table["seed"] == MEAN].groupby("learner", sort=False):
-        sure, row, change = rows[rows["gain_q"] < ALPHA], rows.iloc[-1], "shows no effect on"
+        sure, row, change = rows[rows["gain_q"] < ALPHA], rows.iloc[-1], "has no clear effect on"
         if len(sure):
             row = sure.loc[sure["gain"].abs().idxmax()]
             change = "hurts" if row["gain"] < 0 else "helps"
-        claim = f"{TEACHING[row['modality']]} {change} {LEARNING[row['modality']]}"
-        findings.append(replace(_gain(claim, row, table), expected=""))
+        who = f"{LEARNING[row['modality']]} with {_of_data(row['share'])}"
+        gain = _gain(f"{TEACHING[row['modality']]} {change} {who}", row, table)
+        findings.append(replace(gain, expected="", adjusted=True))
     return findings or [Finding(NONE)]
 
 
@@ -393,7 +382,7 @@ def size_findings(table: pd.DataFrame) -> list[Finding]:
             row["rise_low"],
             row["rise_high"],
             row["p"],
-            name="change per tenfold",
+            name="change as parameters grow tenfold",
             digits=3,
             n=int(row["recipes"]),
             over="training setups",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 import tarfile
@@ -71,7 +72,9 @@ def collect(store: Path, to: Path) -> None:
         if path.name.startswith(SHIPPED) and path.stem in fresh:
             shutil.copyfile(path, results / path.name)
     said = [dump_meta(examine(path)) for path in published_files(store / "embeddings" / DATASET)]
-    text = json.dumps(said, indent=0, ensure_ascii=False).replace(str(ROOT), PLACE)
+    text = json.dumps(said, indent=0, ensure_ascii=False)
+    place = CAVE_WEIGHTS.relative_to(ROOT).as_posix()  # below the checkout that embedded the models
+    text = re.sub(rf"/[^\"@:]*/{place}/", f"{PLACE}/{place}/", text)
     (embeddings / FILE).write_text(f"{text}\n", encoding="utf-8")
     reader, costs = Store(store), []
     for entry in reader.embeddings(DATASET):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tarfile
 from multiprocessing import get_context
@@ -12,13 +13,22 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from core.cave.demo import DATASET, answer_demo, build_demo, first_questions, install, measure_demo
+from core.cave.demo import (
+    DATASET,
+    PLACE,
+    answer_demo,
+    build_demo,
+    first_questions,
+    install,
+    measure_demo,
+)
 from core.cave.world import CaveDataset
 from core.errors import NotEmbeddedError
 from core.questions.asking import ask, recall
 from core.recipe import Recipe
 from core.settings import DEMO_ANSWERS
 from core.store import Store, write_result
+from core.store.listing import FILE
 from core.study.study import Study
 
 MEASURED = ("gpt2-xs", "vit-multitask-xs")
@@ -71,6 +81,15 @@ def build_again(root: Path) -> None:
             path.unlink()
     measure_demo(root)
     answer_demo(root)
+
+
+def test_no_path_of_another_machine_ships(tmp_path: Path) -> None:
+    with tarfile.open(DEMO_ANSWERS) as answers:
+        answers.extractall(tmp_path, filter="data")
+    text = (tmp_path / "embeddings" / DATASET / FILE).read_text(encoding="utf-8")
+    places = re.findall(r"[:@]([^\":@]*)/data/cave/", text)
+    assert len(places) > 100
+    assert set(places) == {PLACE}
 
 
 @pytest.mark.slow

@@ -68,7 +68,7 @@ def table(app) -> dict[str, dict[str, str]]:
 
 def test_what_models_take_is_said_before_they_are_queued_as_one_job(opened, store):
     app = form(opened, store)
-    assert "Over The Cave, with 20 stimuli: the dataset in the sidebar." in [
+    assert "For The Cave (20 stimuli), the dataset chosen in the sidebar." in [
         one.value.replace("\\", "") for one in app.caption
     ]
     app.multiselect(key="embed_timm").set_value(TIMM).run()

@@ -111,7 +111,7 @@ def test_the_table_has_a_row_per_model_with_its_alignment_by_layer(tabulated):
     assert table.dropna(subset="rank")["ranks"].str.fullmatch(r"\d+–\d+").all()
     assert table.loc[table["lines"].isna(), "title"].tolist() == ["Reality"]  # it is the target
     assert all(len(line) > 1 for line in table["lines"].dropna())
-    assert "Most alike of different setups" in texts(app)
+    assert "Most similar pair of different setups" in texts(app)
     assert table["closest_score"].iloc[:-1].is_monotonic_decreasing  # the last is reality itself
     assert set(table["closest"].iloc[:-1]) <= set(table["title"].iloc[:-1])
     assert any(code.startswith("platoscope models table") for code in codes(app))

@@ -386,7 +386,7 @@ class ModelTable(StudyQuestion):
     """How aligned and how competent is each model, and in which layers?"""
 
     command = "models table"
-    version = 5
+    version = 6
     columns: ClassVar[Mapping[str, str]] = {
         "model": "a model",
         "title": "its name",
@@ -477,7 +477,7 @@ class ModelTable(StudyQuestion):
         if len(near):
             row = near.sort_values("closest_score", ascending=not high, kind="stable").iloc[0]
             two = f"{row['title']} and {titles[row['closest']]}"
-            claim = f"Most alike of different setups: {two}"
+            claim = f"Most similar pair of different setups, in best-aligned layers: {two}"
             score, name = float(row["closest_score"]), self.comparison.spec.short
             found.append(Finding(claim, score, name=name, n=len(near)))
         for target in [name for name in table.columns if name not in DESCRIBED]:

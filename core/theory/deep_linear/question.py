@@ -151,7 +151,7 @@ def _of_training(looks: pd.DataFrame, tables: Tables) -> Iterator[Finding]:
         note = f"It was {first:.2f} at the start."
         if run == NOISE:
             still = looks.loc[looks["run"] == NO_NOISE, "min_alignment"].iloc[-1]
-            note = f"Without noise it is {still:.2f}; theorem 1 predicts 1."
+            note = f"Theorem 1 predicts 1; without noise it is {still:.2f}."
         yield _cka(f"{when}, all layers of all networks {_are(last)}", last, note)
         layers = tables["layers"]
         layers = layers[(layers["run"] == run) & (layers["at"] == rows["at"].max())]

@@ -26,7 +26,7 @@ from pages._shared import (
 from pages._shared.queries import Place
 
 HEARD = """The melody of the event, which music models read: time runs to the right, pitch upward.
-The scale is the scene's, lengths go with the time of day, and each thing is a motif of four
+The scale is the scene's, lengths follow the time of day, and each thing is a motif of four
 notes."""
 
 

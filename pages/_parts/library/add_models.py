@@ -108,7 +108,7 @@ def tell_added(job: Job) -> None:
     more = f"; {len(added) - SAID} more" if len(added) > SAID else ""
     weights = "; stitching and soft prompts need weights" if job.words[0] == "import" else ""
     st.success(
-        frame.plain(f"Added {models}{more}. All pages that compare models have it{weights}."),
+        frame.plain(f"Added {models}{more}. Pages that compare models show it now{weights}."),
         icon=":material/check_circle:",
     )
     query = {"dataset": [dataset], selection.KEY: [one.card.name for one in added]}
@@ -136,7 +136,7 @@ def draw() -> None:
     at = queries.place(st.session_state["dataset"])
     card = queries.card(at)
     stimuli = counted(card.size, "stimulus", "stimuli")
-    st.caption(f"Over {frame.plain(card.title)}, with {stimuli}: the dataset in the sidebar.")
+    st.caption(f"For {frame.plain(card.title)} ({stimuli}), the dataset chosen in the sidebar.")
     source = controls.pick_segment("From", SOURCES, "models_from", start="timm", hidden=True)
     if source == "features":
         _draw_import(at)
@@ -305,7 +305,7 @@ def _draw_import(at: Place) -> None:
     request = ImportRequest(str(path), at.dataset, name, modality, subset=subset, **WAYS[way])
     obstacles = _name_obstacle(at, name)
     try:
-        with st.expander("What is known of it"):
+        with st.expander("About the model: family, size, scores"):
             said = {one: pick_option(IMPORT[one], Look(start="")) for one in KNOWN}
         known = changes.read_facts(said)
         request = replace(request, title=said["title"], level=said["level"], facts=known)

@@ -86,8 +86,8 @@ def _counts(models: pd.DataFrame) -> str:
     if mapped == len(models) == whole:
         return ""
     return (
-        f" Maps leave out other seeds, variants, brains and people ({mapped} stay); trends also"
-        f" checkpoints and untrained models ({whole} stay)."
+        f" Maps show {mapped}, without other seeds, variants, brains and people; trends {whole},"
+        " also without checkpoints and untrained models."
     )
 
 

@@ -37,8 +37,9 @@ METRICS = "Last layers of both models."
 CALIBRATED = """Left: difference from other pairs in standard deviations. These are all pairs of
 fully trained models of these two modalities, on at most 256 images. Higher is more aligned for
 every metric. Calibrated: 0 is what 5% of shuffles exceed, 1 full alignment."""
-FEATURES = """Each point is a simple feature with a model, which reads the other modality if the two
-differ. Its best layer counts. Lines: chance, and the two models’ best layers."""
+FEATURES = """Each point compares a simple feature with a model, in its best layer; if the two read
+different things, with the one that reads the other. Lines: chance, and the two models’ best
+layers."""
 
 
 def show(at: Place) -> None:

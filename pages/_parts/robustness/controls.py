@@ -31,8 +31,8 @@ GALLERY_METHODS = """The same queries look for neighbors among ever more of the 
 images. With several captions per image a language model’s vectors are averaged."""
 DIRECTION_METHODS = """Information imbalance is 2/n times the mean rank, in one model, of an image’s
 nearest neighbor in the other: 2/n if one determines the other, 1 if they are unrelated (Glielmo et
-al. 2022). The interval, by the
-jackknife, is wide rather than narrow."""
+al. 2022). Noise and unequal scales make it asymmetric, too. The interval, by the jackknife, is
+conservative."""
 RANKS = "Bars: joint 95% CI of the rank over images."
 RANKS_METHODS = """A model ranks below those that are surely more aligned, by the largest
 studentized difference in multiplier draws (Mogstad, Romano, Shaikh, Wilhelm 2024). The test of two

@@ -122,4 +122,6 @@ def _trends(at: Place) -> list[Finding]:
 
 
 def _look(labels: Mapping[Any, str], what: str, usual: str) -> Look:
-    return Look(labels=labels, empty=usual, help=f"{what} to compare; several make variants.")
+    return Look(
+        labels=labels, empty=usual, help=f"{what} to compare; choose several to compare variants."
+    )

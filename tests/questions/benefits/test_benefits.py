@@ -32,7 +32,6 @@ from core.questions.benefits import (
     transfer_findings,
     transfer_verdicts,
     uniform_distance,
-    verdicts,
     with_trends,
 )
 from core.questions.finding import Finding
@@ -218,29 +217,26 @@ def test_a_verdict_says_whether_transfer_helps_hurts_or_does_neither() -> None:
         (found,) = transfer_verdicts(exchange(every, values))
         return found.claim
 
-    assert claim(0.05, 0.001) == "caption transfer helps vision models"
-    assert claim(-0.05, 0.001) == "caption transfer hurts vision models"
-    assert claim(0.0, 0.01) == "caption transfer shows no effect on vision models"
-
-
-def test_each_implication_says_its_share_of_the_data_and_an_adjusted_p():
-    gains = {"panel": "transfer", "x": [1 / 16, 1.0], "y": [-0.023, 0.0]}
-    hurts = Finding(
-        "image transfer hurts language models", -0.023, -0.038, -0.007, 0.037, "gain", digits=3
+    assert claim(0.05, 0.001).startswith("transfer from captions helps vision models with ")
+    assert claim(-0.05, 0.001).startswith("transfer from captions hurts vision models with ")
+    assert (
+        claim(0.0, 0.01)
+        == "transfer from captions has no clear effect on vision models with all the training data"
     )
-    none = Finding("caption transfer shows no effect on vision models", 0.0, p=1.0, name="gain")
-    unmeasured = Finding("image transfer shows no effect", name="gain", reason="not measured")
-    bias = Finding("larger language models are less biased", -0.289, p=0.006, expected="-")
-    findings = (Finding("all in one"), hurts, none, unmeasured, bias)
-    said = verdicts(pd.DataFrame(gains), findings)
-    assert [one.line for one in said] == [
-        "Image transfer hurts language models with 1/16 of the training data"
-        " (gain = −0.023 [−0.038, −0.007], q = .037).",
-        "Caption transfer shows no effect on vision models with all the training data"
-        " (gain = 0.00, q = 1).",
-        "Image transfer shows no effect: not measured.",
-        "Supported: larger language models are less biased (−0.29, p = .006).",
-    ]
+
+
+def test_a_verdict_has_its_share_of_the_data_and_an_adjusted_p() -> None:
+    """The share is the one with the largest change that is sure, and all if none is."""
+    every, values = family(0.05)
+    (found,) = transfer_verdicts(table := exchange(every, values))
+    row = table[(table["seed"] == MEAN) & (table["gain_q"] < 0.05)]
+    row = row.loc[row["gain"].abs().idxmax()]
+    share = "all" if row["share"] == 1 else f"1/{1 / row['share']:.0f} of"
+    assert (
+        found.claim == f"transfer from captions helps vision models with {share} the training data"
+    )
+    assert (found.value, found.p) == (row["gain"], row["gain_q"])
+    assert "q " in found.line
 
 
 def test_uniform_colors_are_half_the_summed_difference_from_the_law():
