@@ -39,7 +39,6 @@ from core.spaces.preprocess import normalize_rows
 from core.statistics.controls import (
     LEVEL,
     Difference,
-    Partial,
     Values,
     check_groups,
     compare_paired,
@@ -63,6 +62,7 @@ HARDEST = 5  # factors that are drawn
 QUERIES = 256
 DRAWS = 1999  # of signs
 
+NO_CONTROL = "this dataset has no image or caption to compute features of"
 NO_FACTOR = "this dataset has no labels that several stimuli share"
 FREE, FACTOR, CLUSTER = "all stimuli", "within categories", "within clusters"
 Space = Float[np.ndarray, "n _"]
@@ -246,14 +246,15 @@ class ControlLadder(StudyQuestion):
     """Do simple features align as well, and what remains without them?
 
     Each control is set against the model of the other modality; partial alignment is what remains
-    of the two models' correlation of similarities after a linear regression on the control's.
+    of the two models' correlation of similarities after a regression on the control's similarities
+    and their squares. Labeled factors are controls too: stimuli of one value are similar.
     """
 
     command = "controls ladder"
-    version = 3
+    version = 4
     columns: ClassVar[Mapping[str, str]] = {
         "control": "simple feature, untrained network, or the model itself",
-        "of": "what it is computed from: image or caption",
+        "of": "what it is computed from: image, caption, both or labels",
         "against": "model of the other modality",
         "score": "its mutual k-NN with that model's best layer",
         "low": "low end of its 95% interval over stimuli",
@@ -284,12 +285,13 @@ class ControlLadder(StudyQuestion):
         }
         x, y = (normalize_rows(study.spaces(name)[layer]) for name, layer in self.pair.places)
         orders = draw_orders(study.size, count=self.null, seed=self.seed)
+        terms = dict[str, tuple[Values, Values]]()
 
-        def rung(name: str, of: Item | None, layers: Sequence[Space]) -> dict[str, Any]:
-            """Set layers against the model that reads something else."""
+        def rung(name: str, of: Item | None, layers: Sequence[Space]) -> tuple[int, dict[str, Any]]:
+            """Set layers against the model that reads something else; return the best one."""
             other = next((one for one, kind in kinds.items() if kind != of), second)
             k = self.k
-            lists = np.stack([nearest(normalize_rows(layer), k=k + 1) for layer in layers])
+            lists = np.stack([nearest(layer, k=k + 1) for layer in layers])
             others = study.neighbors(other, k=k + 1)
             scores = overlaps(lists, others, k=k)
             at, to = np.unravel_index(np.nanargmax(scores), scores.shape)
@@ -297,41 +299,50 @@ class ControlLadder(StudyQuestion):
             half = LEVEL * terms[name][1].std(ddof=1) / math.sqrt(study.size)
             row = {"control": name, "of": of, "against": models.loc[other, "title"]}
             score = scores[at, to]
-            return row | {"score": score, "low": max(score - half, 0.0), "high": score + half}
+            return int(at), row | {"score": score, "low": max(score - half, 0.0), "high": score + half}
 
-        terms = dict[str, tuple[Values, Values]]()
-        rows = [rung(models.loc[first, "title"], kinds[first], [x])]
-        ready: list[Space] = []
-        features = simple_features(study)
-        for name, (of, space) in tell_each(features.items(), "controls"):
-            row: dict[str, Any] = {"control": name, "of": of}
-            try:
-                row |= _numbers(partial_alignment(x, y, [normalize_rows(space)], orders))
-                ready.append(normalize_rows(space))
-                row |= rung(name, of, [space])
-            except (FeatureError, MetricError) as error:
-                row["reason"] = str(error)
-            rows.append(row)
+        def left(controls: Sequence[Space]) -> dict[str, float]:
+            found = partial_alignment(x, y, controls, orders)
+            return {name: getattr(found, name) for name in ("raw", "partial", "explained", "p")}
+
+        rows = [rung(models.loc[first, "title"], kinds[first], [x])[1]]
+        layers: dict[str, tuple[Item | None, Sequence[Space]]] = {
+            name: (of, [space]) for name, (of, space) in simple_features(study).items()
+        }
         families = models.loc[[first, second], "family"]
         untrained = models[(models["group"] == UNTRAINED) & models["family"].isin(families)]
         for name, model in untrained.iterrows():
             item = find_modality(model["modality"]).reads
-            rows.append(rung(model["title"], item, study.spaces(str(name))))
-        if ready:
-            numbers = _numbers(partial_alignment(x, y, ready, orders))
-            rows.append({"control": ALL_CONTROLS, "of": "both", **numbers})
+            layers[model["title"]] = item, study.spaces(str(name))
+        ready: list[Space] = []
+        for name, (of, every) in tell_each(layers.items(), "controls"):
+            row: dict[str, Any] = {"control": name, "of": of}
+            try:
+                every = [normalize_rows(layer) for layer in every]
+                at, scored = rung(name, of, every)
+                ready.append(every[at])
+                row |= left([every[at]]) | scored
+            except (FeatureError, MetricError) as error:
+                row["reason"] = str(error)
+            rows.append(row)
+        labels = [np.eye(groups.max() + 1)[groups] for groups in _factors(study).values()]
+        together = ((ALL_CONTROLS, "both", ready), (ALL_LABELS, "labels", labels))
+        for name, what, controls in together:
+            if controls:
+                rows.append({"control": name, "of": what, **left(controls)})
         common = {"chance": self.k / (study.size - 1), "n": study.size, "against": "", "reason": ""}
         table = pd.DataFrame([common | row for row in rows], columns=list(self.columns))
+        titles = _titles(study, self.pair)
         rest = table.iloc[1:].dropna(subset="score").sort_values("score", kind="stable")
-        lead = rest["control"].iloc[-1] if len(rest) else ""
-        findings = self._findings(table, _titles(study, self.pair))
-        if lead:
+        ahead = Finding(f"{titles} align more than each control", expected="+", reason=NO_CONTROL)
+        if len(rest):
+            lead = rest["control"].iloc[-1]
             (own, spread), (simple, other) = terms[rows[0]["control"]], terms[lead]
-            ahead = compare_paired(own, simple, errors=(spread, other), draws=DRAWS, seed=self.seed)
-            findings.append(
-                _beyond(f"the models align more than the best control, {lead}", ahead, study.size)
-            )
-        return Answer(table, [*findings, self._direction(x, y, models["title"])])
+            found = compare_paired(own, simple, errors=(spread, other), draws=DRAWS, seed=self.seed)
+            claim = f"the models align more than the best control, {lead}"
+            ahead = _beyond(claim, found, study.size)
+        direction = self._direction(x, y, models["title"])
+        return Answer(table, [*self._findings(table, titles, len(labels)), ahead, direction])
 
     def _direction(self, x: Space, y: Space, titles: pd.Series) -> Finding:
         """Return which of the two models tells more of the other's neighbors."""
@@ -348,14 +359,21 @@ class ControlLadder(StudyQuestion):
             note=f"Imbalance {there[0].mean():.2f} against {back[0].mean():.2f}; 1 if unrelated.",
         )
 
-    def _findings(self, table: pd.DataFrame, titles: str) -> list[Finding]:
+    def _findings(self, table: pd.DataFrame, titles: str, factors: int) -> list[Finding]:
+        claims = {
+            ALL_CONTROLS: (f"{titles} align beyond all simple features together", NO_CONTROL),
+            ALL_LABELS: (f"{titles} align beyond all {factors} labeled factors", NO_FACTOR),
+        }
         findings = []
-        last = table[table["control"] == ALL_CONTROLS]
-        if len(last):
+        for name, (claim, reason) in claims.items():
+            last = table[table["control"] == name]
+            if last.empty:
+                findings.append(Finding(claim, expected="+", reason=reason))
+                continue
             row = last.iloc[0]
             findings.append(
                 Finding(
-                    f"{titles} align beyond a linear combination of all simple features",
+                    claim,
                     row["partial"],
                     p=row["p"],
                     name="partial r",
@@ -391,7 +409,7 @@ class ControlLadder(StudyQuestion):
         ).over(shown)
 
 
-ALL_CONTROLS = "all simple features"
+ALL_CONTROLS, ALL_LABELS = "all simple features", "all labeled factors"
 
 
 def _beyond(claim: str, found: Difference, n: int) -> Finding:
@@ -416,10 +434,6 @@ def _drawn(study: Study, seed: int) -> Study:
     places = np.sort(draw_orders(study.size, count=1, seed=seed)[0, :LARGEST])
     rows = places if study.rows is None else study.rows[places]
     return study.under(study.clamping, stimuli=encode(rows, study.dataset.size))
-
-
-def _numbers(found: Partial) -> dict[str, float]:
-    return {name: getattr(found, name) for name in ("raw", "partial", "explained", "p")}
 
 
 @dataclass(frozen=True)
@@ -724,7 +738,7 @@ class ControlRanks(StudyQuestion):
 
 MARKS = (
     "beyond chance",
-    "beyond any one factor",
+    "beyond categories",
     "beyond simple features",
     "in the whole gallery",
     "ranks of language models",
@@ -736,10 +750,11 @@ class ControlMarks(StudyQuestion):
     """Which objections does the headline's alignment answer?
 
     Five marks of the most competent vision and language model and of the language models' ranks.
+    A mark with two tests shows the second one if both are passed, else the first that is not.
     """
 
     command = "controls marks"
-    version = 4
+    version = 5
     listed = False
     columns: ClassVar[Mapping[str, str]] = {
         "mark": "what the alignment survives",
@@ -757,18 +772,17 @@ class ControlMarks(StudyQuestion):
             return found.table, found.findings
 
         _, (within, *free) = of(ControlCategories(self.scope))
-        _, (left, *more) = of(ControlLadder(self.scope))
-        if left.verdict == "supported" and len(more) > 1:  # more than the best control alone, too
-            left = left if more[0].verdict == "supported" else more[0]
+        _, (features, *more) = of(ControlLadder(self.scope))
+        labels, ahead = more[:2] or (features, features)
         curve, (among, *_) = of(ControlGallery(self.scope))
         ranks, (lead, *_) = of(ControlRanks(self.scope))
-        findings = [*(free[:1] or [within]), within, left, among, lead]
-        numbers = [
-            *(paper_p(one.p) for one in findings[:2]),
-            f"{left.name} = {left.value:.2f}",
-            "",
-            "",
-        ]
+
+        def both(first: Finding, second: Finding) -> Finding:
+            return second if first.verdict == "supported" else first
+
+        findings = [free[0] if free else within, both(within, labels), both(ahead, features)]
+        numbers = [paper_p(findings[0].p), *(one.statistics for one in findings[1:]), "", ""]
+        findings += [among, lead]
         if among.verdict != "unknown":
             last = curve[curve["setting"] == SINGLE].iloc[-1]
             times = last["score"] / last["chance"]

@@ -77,7 +77,7 @@ def partial_alignment(
     x: Space, y: Space, controls: Sequence[Space], orders: Int64[np.ndarray, "draws n"]
 ) -> Partial:
     """Return the correlation of two spaces' similarities of all pairs of stimuli, and what is left
-    of it after a linear regression on the controls' similarities.
+    of it after a linear regression on the controls' similarities and their squares.
 
     Similarities are products of the rows, which the caller normalizes. The null shuffles the
     stimuli of y's residuals and regresses again (Freedman, Lane 1983). With residuals r:
@@ -85,36 +85,41 @@ def partial_alignment(
     """
     if len(orders) < FEWEST:
         raise MetricError(f"expected at least {FEWEST} permutations; got {len(orders)}")
-    n = len(x)
-    off = ~np.eye(n, dtype=bool)
-    first, second = _similarities(x), _similarities(y)
-    columns = [off.ravel().astype(np.float64), *(_similarities(one).ravel() for one in controls)]
-    basis = np.linalg.qr(np.stack(columns, axis=1))[0]  # the diagonal is 0 throughout
-    left_x, left_y = (_left(one.ravel(), basis) for one in (first, second))
+    pairs = np.triu_indices(len(x), 1)
+    first, second = _similarities(x)[pairs], _similarities(y)[pairs]
+    linear = [_similarities(one)[pairs] for one in controls]
+    basis = _basis([np.ones_like(first), *linear, *(each**2 for each in linear)])
+    left_x, left_y = (_left(one, basis) for one in (first, second))
     for left, whole in ((left_x, first), (left_y, second)):
         if np.linalg.norm(left) <= 1e-9 * np.linalg.norm(whole):
             raise MetricError("the controls explain all similarities of a space")
     left_x /= np.linalg.norm(left_x)
-    square = left_y.reshape(n, n)
+    square = np.zeros((len(x), len(x)))
+    square[pairs] = left_y
+    square += square.T
 
     def correlate(order: Int64[np.ndarray, " n"]) -> float:
-        moved = square[np.ix_(order, order)].ravel()
+        moved = square[order[pairs[0]], order[pairs[1]]]
         rest = moved @ moved - ((basis.T @ moved) ** 2).sum()
         return float(left_x @ moved / math.sqrt(rest))
 
-    observed = correlate(np.arange(n))
+    observed = correlate(np.arange(len(x)))
     null = np.array([correlate(order) for order in orders])
-    spread = _left(second.ravel(), basis[:, :1])
-    explained = 1 - float(left_y @ left_y) / float(spread @ spread)
-    raw = float(np.corrcoef(first[off], second[off])[0, 1])
+    explained = 1 - float(left_y @ left_y) / float(((second - second.mean()) ** 2).sum())
+    raw = float(np.corrcoef(first, second)[0, 1])
     p = (1 + int((null >= observed).sum())) / (len(null) + 1)
     return Partial(raw, observed, null, p, explained)
 
 
 def _similarities(space: Space) -> Float64[np.ndarray, "n n"]:
-    products = space.astype(np.float64) @ space.astype(np.float64).T
-    np.fill_diagonal(products, 0.0)
-    return products
+    return space.astype(np.float64) @ space.astype(np.float64).T
+
+
+def _basis(columns: Sequence[Values]) -> Float64[np.ndarray, "pairs c"]:
+    """Return an orthonormal basis of what the columns span."""
+    basis, rest = np.linalg.qr(np.stack(columns, axis=1))
+    own = np.abs(np.diag(rest)) > 1e-9 * np.linalg.norm(rest, axis=0)
+    return basis[:, own]
 
 
 def _left(

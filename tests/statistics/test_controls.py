@@ -102,9 +102,11 @@ def test_partial_alignment_is_what_independent_regressions_leave() -> None:
     x = normalize_rows(x + one)
     y = normalize_rows(y + one + other)
     orders = draw_orders(40, count=19, seed=0)
-    found = partial_alignment(x, y, [one, other], orders)
+    labels = np.eye(4)[np.arange(40) % 4]  # whose squares add nothing
+    found = partial_alignment(x, y, [one, other, labels], orders)
     pairs = np.triu_indices(40, 1)
-    design = np.column_stack([np.ones(len(pairs[0])), *((c @ c.T)[pairs] for c in (one, other))])
+    linear = [(c @ c.T)[pairs] for c in (one, other, labels)]
+    design = np.column_stack([np.ones(len(pairs[0])), *linear, *(each**2 for each in linear[:2])])
 
     def rest(values: np.ndarray) -> np.ndarray:
         return values - design @ np.linalg.lstsq(design, values)[0]
@@ -138,6 +140,21 @@ def test_a_planted_nuisance_explains_all_and_a_planted_signal_stays() -> None:
     assert raw.min() > 0.4
     assert np.mean(p) == pytest.approx(0.5, abs=0.16)  # three standard errors of uniform values
     assert all(aligned(nuisance, signal)[1] == 0.01 for _ in range(3))
+
+
+def test_two_factors_that_both_spaces_share_are_more_than_either_and_not_more_than_both() -> None:
+    rng = np.random.default_rng(2)
+    one, other = rng.integers(0, 6, (2, 200))
+    shared = np.hstack([3 * np.eye(6)[one], 3 * np.eye(6)[other]])
+    x, y = (normalize_rows(shared + 0.3 * rng.standard_normal((200, 12))) for _ in range(2))
+    orders = draw_orders(200, count=99, seed=0)
+    for groups in (one, other):
+        assert p_within(x, y, groups, count=19, seed=0) == 0.05
+        assert partial_alignment(x, y, [np.eye(6)[groups]], orders).p == 0.01
+    both = partial_alignment(x, y, [np.eye(6)[one], np.eye(6)[other]], orders)
+    assert both.raw > 0.5
+    assert abs(both.partial) < 0.05
+    assert both.p > 0.05
 
 
 def test_a_gallery_is_what_brute_force_finds_and_follows_the_formula() -> None:

@@ -20,8 +20,8 @@ from pages._shared.queries import Place
 LADDER = "Each with the model of the other modality. Bars: 95% CI over images."
 LADDER_METHODS = """Pixels are 16 × 16 in color; histograms have four bins per channel. Lengths are
 words and characters; bags of words are weighted by log inverse document frequency. Partial
-alignment correlates what a linear regression on a control’s similarities leaves of both models’
-(Freedman, Lane 1983, for its permutations)."""
+alignment correlates what a regression on a control’s similarities and their squares leaves of both
+models’ (Freedman, Lane 1983, for its permutations). Labels count as 1 for equal values, 0 else."""
 CATEGORIES = "Bars: a null’s mean to its 95% threshold. Line: the score."
 CATEGORIES_METHODS = r"""Two spaces that share nothing but $C$ equal categories reach at most
 $k / (n/C - 1)$. Nulls permute stimuli within the values of one factor at a time.
