@@ -299,7 +299,11 @@ class ControlLadder(StudyQuestion):
             half = LEVEL * terms[name][1].std(ddof=1) / math.sqrt(study.size)
             row = {"control": name, "of": of, "against": models.loc[other, "title"]}
             score = scores[at, to]
-            return int(at), row | {"score": score, "low": max(score - half, 0.0), "high": score + half}
+            return int(at), row | {
+                "score": score,
+                "low": max(score - half, 0.0),
+                "high": score + half,
+            }
 
         def left(controls: Sequence[Space]) -> dict[str, float]:
             found = partial_alignment(x, y, controls, orders)

@@ -389,12 +389,19 @@ def pick_two(at: Place, models: pd.DataFrame, *, k: int, closest: bool = False) 
 
 
 def pick_pair(
-    at: Place, models: pd.DataFrame, *, k: int, left: DeltaGenerator, right: DeltaGenerator
+    at: Place,
+    models: pd.DataFrame,
+    *,
+    k: int,
+    left: DeltaGenerator,
+    right: DeltaGenerator,
+    first: Collection[str] = (),
 ) -> LayerPair:
     """Draw the choice of two models with neighbors and a layer of each: at first the selected
-    models, else the best aligned at this k.
+    models, else the best aligned at this k, of those in `first` if these are at least two.
     """
-    best = facts.best_models(at, tuple(models["model"]), k=k)
+    among = models.loc[models["model"].isin(first), "model"]
+    best = facts.best_models(at, tuple(among if len(among) > 1 else models["model"]), k=k)
     first, second = selection.pair(models, models, best)
     follow = bool(selection.chosen())
     a, b = (option_named(LayerPair, name) for name in ("a", "b"))

@@ -61,7 +61,7 @@ def test_two_models_are_compared_by_every_metric_layer_and_image(opened, demo):
     assert "aligned than other pairs" in texts(app)
     assert [tile["index"] for tile in tiles(app, "asked")] == [3]
     first, second = (tiles(app, side) for side in "ab")
-    assert len(first) == len(second) == 6
+    assert len(first) == len(second) == 10
     both = {tile["index"] for tile in first} & {tile["index"] for tile in second}
     assert all(tile["marked"] == (tile["index"] in both) for tile in (*first, *second))
     facts = app.dataframe[0].value.set_index("")

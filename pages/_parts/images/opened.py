@@ -46,7 +46,7 @@ def show_if_any(at: Place) -> bool:
             spaces = common.pick_spaces(at)
     _draw_image(at, index)
     with frame.part():
-        _draw_neighbors(at, index, k)
+        _draw_neighbors(at, index, k, spaces)
     if spaces:
         with frame.part():
             answered = common.dispersion(at, spaces)
@@ -122,8 +122,10 @@ def _draw_image(at: Place, index: int) -> None:
                 st.dataframe(table, hide_index=True)
 
 
-def _draw_neighbors(at: Place, index: int, k: int) -> None:
-    """Draw the nearest neighbors in two models side by side, then how many they share on all."""
+def _draw_neighbors(at: Place, index: int, k: int, spaces: tuple[str, ...]) -> None:
+    """Draw the nearest neighbors in two models side by side, at first the best-aligned two of the
+    spaces' models, then how many they share on all.
+    """
     every = queries.models(at)
     models = every[~every["model"].isin(facts.without_neighbors(at, list(every["model"]), k=k))]
     if len(models) < 2:
@@ -131,7 +133,8 @@ def _draw_neighbors(at: Place, index: int, k: int) -> None:
         raise frame.NeededError(f"Needs 2 models; {len(models)} loaded.", how)
     st.subheader(f"{k} nearest neighbors in two models", anchor=False)
     columns = st.columns(2, gap="large")
-    pair = controls.pick_pair(at, models, k=k, left=columns[0], right=columns[1])
+    first = set(describe_spaces(spaces, every)["model"]) if spaces else set()
+    pair = controls.pick_pair(at, models, first=first, k=k, left=columns[0], right=columns[1])
     clicks = common.clicks(queries.card(at).size)
     neighbors.side_by_side(at, pair, index, k, width=96, clicks=clicks)
     with st.expander("Neighbor overlap compared with all"):

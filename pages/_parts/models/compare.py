@@ -31,7 +31,6 @@ from pages._shared import (
 )
 from pages._shared.queries import Place
 
-NEAR = 6  # images drawn of each model
 DRAWS = {100: "100", 200: "200", 1000: "1,000"}
 METRICS = "Last layers of both models."
 CALIBRATED = """Left: difference from other pairs in standard deviations. These are all pairs of
@@ -69,12 +68,12 @@ def show(at: Place) -> None:
     st.header("Neighbors", anchor=False)
     index = gallery.chosen(queries.size(at)) or 0
     x, y = best_layers(at.scope, queries.study(at), a, b, k=k)
-    near, (left, right) = min(NEAR, queries.size(at) - 1), st.columns([1, 6])
+    left, right = st.columns([1, 6])
     with left:
         st.caption("Image")
         gallery.grid(at, [index], key="asked", width=100, clicks=gallery.Clicks(None))
     with right:
-        neighbors.side_by_side(at, LayerPair(a, x, b, y), index, near, heads=True, width=100)
+        neighbors.side_by_side(at, LayerPair(a, x, b, y), index, k, heads=True, width=100)
     if features is not None:
         with st.expander("Simple features"), frame.part():
             section.draw(at, features, key="features", caption=FEATURES)

@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from core.errors import InputError
+from core.modalities import find_modality, known_first
 from core.questions.finding import sentences
 from core.questions.models.figures import tree
 from core.questions.models.pairs import ModelPairs, cluster, distances
@@ -45,8 +46,20 @@ LOOKS = {
     ),
     "color": Look(labels=COLORS, help="What colors mean (default: objective or family)."),
 }
-CAPTION = """Each point is a model (■ vision, ● language); larger points have more parameters, lines
+CAPTION = """Each point is a model ({marks}); larger points have more parameters, lines
 join checkpoints of one training. {read} Click points to select models."""
+GLYPHS = {
+    "square": "■",
+    "circle": "●",
+    "triangle-up": "▲",
+    "star": "★",
+    "diamond": "◆",
+    "hexagon": "⬢",
+    "pentagon": "⬟",
+    "triangle-down": "▼",
+    "cross": "✚",
+    "hexagram": "✶",
+}
 READ = {"umap": "Read groups, not distances.", "mds": "Close points are aligned models."}
 MAPPED = """Distance is −log(alignment), or the metric itself if it is one. A pair without
 alignment above 0 is drawn at the least alignment above 0. The map may be rotated or mirrored;
@@ -91,12 +104,14 @@ def show_map(at: Place) -> None:
     except InputError as error:
         raise frame.NeededError(f"No map: {error}.") from error
     named = table.assign(named=table["model"].isin(selection.chosen()))
+    kinds = known_first(table["modality"])
+    marks = ", ".join(f"{GLYPHS[find_modality(one).symbol]} {one}" for one in kinds)
     section.draw(
         at,
         question,
         key="model-map",
         plot=question.plot(named),
-        caption=CAPTION.format(read=READ[question.layout]),
+        caption=CAPTION.format(marks=marks, read=READ[question.layout]),
         methods=MAPPED,
         models=True,
     )
