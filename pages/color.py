@@ -89,8 +89,8 @@ def show(at: Place) -> None:
                 models=True,
             )
     if len(question.source) > 1:
-        with st.expander("How similar are the sources?"), frame.part():
-            section.draw(at, question, key="agreement", methods=AGREEMENT)
+        title = "How similar are the sources?"
+        section.closed(title, at, question, key="agreement", methods=AGREEMENT)
     listed.show(at, "color")
 
 

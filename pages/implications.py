@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 
 from core.errors import NotApplicableError
 from core.figures.grammar import Level
@@ -53,13 +53,13 @@ def show(at: Place) -> None:
         )
         table = found.table.dropna(subset="y") if found else pd.DataFrame(columns=["panel"])
         if (table["panel"] == "transfer").any():
-            with st.expander("Exchange rate of transfer"):
-                question = Benefits(at.scope, "transfer")
-                section.draw(at, question, key="transfer", caption=CURVES, methods=TRANSFER)
+            question = Benefits(at.scope, "transfer")
+            words = {"caption": CURVES, "methods": TRANSFER}
+            section.closed("Exchange rate of transfer", at, question, key="transfer", **words)
         biased = table.loc[table["panel"] == "bias", "model"]
         if len(biased):
-            with st.expander("Expected colors"):
-                _colors(at, set(biased))
+            draw = partial(_colors, at, set(biased))
+            frame.fold("Expected colors", draw, key="colors", link=("model",))
 
 
 @fragment

@@ -305,8 +305,11 @@ class ControlLadder(StudyQuestion):
                 "high": score + half,
             }
 
-        def left(controls: Sequence[Space]) -> dict[str, float]:
-            found = partial_alignment(x, y, controls, orders)
+        def left(controls: Sequence[Space]) -> dict[str, Any]:
+            try:
+                found = partial_alignment(x, y, controls, orders)
+            except MetricError as error:
+                return {"reason": str(error)}
             return {name: getattr(found, name) for name in ("raw", "partial", "explained", "p")}
 
         rows = [rung(models.loc[first, "title"], kinds[first], [x])[1]]
@@ -384,7 +387,8 @@ class ControlLadder(StudyQuestion):
                     n=int(row["n"]),
                     over="stimuli",
                     expected="+",
-                    note=f"Without controls r = {row['raw']:.2f}.",
+                    reason=row["reason"],
+                    note=f"Without controls r = {row['raw']:.2f}." if not row["reason"] else "",
                 )
             )
         return findings

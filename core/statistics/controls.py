@@ -118,7 +118,8 @@ def _similarities(space: Space) -> Float64[np.ndarray, "n n"]:
 def _basis(columns: Sequence[Values]) -> Float64[np.ndarray, "pairs c"]:
     """Return an orthonormal basis of what the columns span."""
     basis, rest = np.linalg.qr(np.stack(columns, axis=1))
-    own = np.abs(np.diag(rest)) > 1e-9 * np.linalg.norm(rest, axis=0)
+    diagonal = np.abs(np.diag(rest))  # one per pair at most
+    own = diagonal > 1e-9 * np.linalg.norm(rest[:, : len(diagonal)], axis=0)
     return basis[:, own]
 
 

@@ -205,6 +205,11 @@ def peek(key: str, start: T) -> T:
     return value
 
 
+def names(keys: Collection[str]) -> bool:
+    """Return whether a new address names one of these controls, none of which is drawn yet."""
+    return not _view().unread.keys().isdisjoint(keys)
+
+
 def take(key: str) -> list[str]:
     """Return and remove the texts of a new address under a key."""
     return _view().unread.pop(key, [])

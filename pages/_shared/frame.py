@@ -6,7 +6,7 @@ import gc
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 import pandas as pd
@@ -33,6 +33,7 @@ from pages._shared import address, facts, queries
 from pages._shared.queries import Place
 
 LEAST_STIMULI = 3
+FOLDED = True  # whether what is closed waits until it is opened
 DATA = "data"  # the address of the page whose forms queue commands
 FORM = "add"  # what the address calls the form of the page Data that is open
 FORMS = {  # by command: what its form is called in the address, and on its button
@@ -239,6 +240,21 @@ def part() -> Iterator[None]:
         st.info(plain(error), icon=":material/info:")
     except PlatoscopeError as error:
         st.error(plain(error), icon=":material/error:")
+
+
+@address.fragment
+def fold(title: str, draw: Callable[[], object], *, key: str, link: Collection[str] = ()) -> None:
+    """Draw a closed part of a page, which is computed and sent once it is opened.
+
+    link: keys of its controls; an address that names one opens it.
+    """
+    state = f"fold-{key}"
+    if address.names(link):
+        st.session_state[state] = True
+    box = st.expander(title, key=state, on_change="rerun")
+    if box.open or not FOLDED:
+        with box, part():
+            draw()
 
 
 def _link_form(command: str) -> None:

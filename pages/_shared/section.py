@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -11,7 +13,7 @@ from core.figures.grammar import Plot
 from core.questions.asking import Answered
 from core.questions.finding import sentences
 from core.questions.question import StudyQuestion
-from pages._shared import exportbar, prose, runner
+from pages._shared import exportbar, frame, prose, runner
 from pages._shared.queries import Place
 
 
@@ -63,3 +65,8 @@ def draw(
         caveats = [text for one in first for text in (one.note, one.published) if text]
         prose.explain(methods, [*caveats, *sentences(rest)])
     return answered
+
+
+def closed(title: str, at: Place, question: StudyQuestion, *, key: str, **how: Any) -> None:
+    """Draw a closed section under a title; how: as of `draw`."""
+    frame.fold(title, partial(draw, at, question, key=key, **how), key=key)

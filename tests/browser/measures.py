@@ -41,7 +41,8 @@ CUT = """() => [...document.querySelectorAll(
     && getComputedStyle(one).textOverflow === "ellipsis" && one.innerText.trim())
   .map(one => one.innerText.trim())"""
 FIRST = """() => [...document.querySelectorAll(
-    ".js-plotly-plot, .st-key-map-frame, [data-testid=stDataFrame], [data-testid=stImage], .tile")]
+    ".js-plotly-plot, .st-key-map-frame, [data-testid=stDataFrame], [data-testid=stImage]"
+    + ", [data-testid=stBidiComponentIsolated]")]
   .filter(one => {
     const box = one.getBoundingClientRect();
     return box.height > 0 && box.top + Math.min(box.height / 2, 200) < innerHeight;

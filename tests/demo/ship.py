@@ -2,8 +2,8 @@
 
     make answers        python -m tests.demo.ship build/demo
 
-Builds the demo from nothing, opens each page once, so that whatever it asks at first is kept, and
-packs the weights of new trainings, and writes what is fresh to `data/demo.tar.xz`.
+Builds the demo from nothing, opens each page and part of it once, so that whatever it asks at first
+is kept, packs the weights of new trainings, and writes what is fresh to `data/demo.tar.xz`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from core.store.files import examine
 from core.store.listing import FILE, TEXTS
 from core.store.schema import dump_meta, published_files
 from core.study.study import Study
-from pages._shared import runner
+from pages._shared import frame, runner
 from tests.navigation import VIEWS
 
 SHIPPED = ("answer-", "competence-", "head-", "stitches-")  # beginnings of names
@@ -40,6 +40,7 @@ SHIPPED = ("answer-", "competence-", "head-", "stitches-")  # beginnings of name
 def visit(store: Path) -> None:
     """Open each page over a store, and wait for whatever it shows; raises if one is in error."""
     os.environ["PLATOSCOPE_STORE"] = str(store)
+    frame.FOLDED = False
     runner.LONGEST_WAIT = 60.0  # seconds; what takes longer is left to a job, as for a visitor
     manifest_scanner.scan_component_manifests = list  # type: ignore[assignment]
     for page in VIEWS:

@@ -121,6 +121,7 @@ def opened(monkeypatch):
     # Every opened page would look for components of others in all installed packages: half of the
     # time of most tests
     monkeypatch.setattr("streamlit.components.v2.manifest_scanner.scan_component_manifests", list)
+    monkeypatch.setattr("pages._shared.frame.FOLDED", False)  # what is closed is tested, too
     paths = {page.name.partition("/")[0]: page.path for page in PAGES}
     record = printed.record(monkeypatch)
 

@@ -51,20 +51,26 @@ def show(at: Place) -> None:
         caption = "Points: language models. Diamonds: their mean with 95% CI."
         methods = f"{common.METHODS}\n\n{how}"
         section.draw(at, effect, key="effect", caption=caption, methods=methods)
-    with st.expander("What predicts dispersion?"), frame.part():
+
+    def show_predictors() -> None:
         caption = "Points: predictors. Filled: significant."
         predictors = DispersionPredictors(at.scope, ranking)
         section.draw(at, predictors, key="predictors", caption=caption, methods=PREDICTORS)
-    with st.expander("Without the most dispersed"), frame.part():
+
+    def show_drop() -> None:
         frame.need_readers(at, "caption")
         drop = replace(effect, sets="drop", size=None)
         section.draw(at, drop, key="drop", methods=DROP)
-    with st.expander("Rankings and residuals"), frame.part():
-        show_rankings(at, effect)
-    with st.expander("Held-out models"), frame.part():
+
+    def show_held_out() -> None:
         held = HeldOutFits(at.scope, ranking.joint, points=True)
         section.draw(at, held, key="held-out", methods=HELD_OUT.format(shuffles=SHUFFLES))
         tell_sample(n)
+
+    frame.fold("What predicts dispersion?", show_predictors, key="predictors")
+    frame.fold("Without the most dispersed", show_drop, key="drop")
+    frame.fold("Rankings and residuals", lambda: show_rankings(at, effect), key="rankings")
+    frame.fold("Held-out models", show_held_out, key="held-out")
     listed.show(at, "dispersion")
 
 

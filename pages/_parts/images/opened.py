@@ -137,9 +137,12 @@ def _draw_neighbors(at: Place, index: int, k: int, spaces: tuple[str, ...]) -> N
     pair = controls.pick_pair(at, models, first=first, k=k, left=columns[0], right=columns[1])
     clicks = common.clicks(queries.card(at).size)
     neighbors.side_by_side(at, pair, index, k, width=96, clicks=clicks)
-    with st.expander("Neighbor overlap compared with all"):
+
+    def show_overlap() -> None:
         question = StimulusNeighbors(at.scope, pair, k=k)
         table = queries.ask(at, question)
         drawn = question.plot_shared(table, index).draw
         exportbar.draw(at, question, drawn, key="agreement", table=table)
         st.caption("Each bar counts how many share this many neighbors; orange holds this one.")
+
+    frame.fold("Neighbor overlap compared with all", show_overlap, key="overlap")

@@ -32,10 +32,10 @@ from pages._shared import (
 from pages._shared.queries import Place
 
 DRAWS = {100: "100", 200: "200", 1000: "1,000"}
-METRICS = "Last layers of both models."
-CALIBRATED = """Left: difference from other pairs in standard deviations. These are all pairs of
-fully trained models of these two modalities, on at most 256 images. Higher is more aligned for
-every metric. Calibrated: 0 is what 5% of shuffles exceed, 1 full alignment."""
+CALIBRATED = """Last layers of both models. Left: difference from other pairs in standard
+deviations. These are all pairs of fully trained models of these two modalities, on at most 256
+images. Higher is more aligned for every metric. Calibrated: 0 is what 5% of shuffles exceed, 1 full
+alignment."""
 FEATURES = """Each point compares a simple feature with a model, in its best layer; if the two read
 different things, with the one that reads the other. Lines: chance, and the two models’ best
 layers."""
@@ -57,7 +57,7 @@ def show(at: Place) -> None:
         a, b = controls.pick_two(at, models, k=k, closest=True)
     about = models.set_index("model")
     question = MetricPair(at.scope, LayerPair(a, None, b, None), k=k, null=null)
-    section.draw(at, question, key="all-metrics", caption=METRICS, methods=CALIBRATED)
+    section.draw(at, question, key="all-metrics", methods=CALIBRATED)
     st.header("Layers", anchor=False)
     grid = Alignment(at.scope, x=(a,), y=(b,), comparison=Comparison(k=k, layers=ALL))
     table, features = queries.ask(at, grid), facts.features(at, (a, b), Measure(k=k))
@@ -73,19 +73,20 @@ def show(at: Place) -> None:
         st.caption("Image")
         gallery.grid(at, [index], key="asked", width=100, clicks=gallery.Clicks(None))
     with right:
-        neighbors.side_by_side(at, LayerPair(a, x, b, y), index, k, heads=True, width=100)
+        neighbors.side_by_side(at, LayerPair(a, x, b, y), index, k, heads=True, width=76)
     if features is not None:
-        with st.expander("Simple features"), frame.part():
-            section.draw(at, features, key="features", caption=FEATURES)
+        section.closed("Simple features", at, features, key="features", caption=FEATURES)
     with st.expander("Facts about both"):
         st.dataframe(_facts(at, about.loc[[a, b]]), hide_index=True)
     usual_ones = usual(models)
     units_of = usual_ones[~is_reality(usual_ones)]
-    with st.expander("Single units of both"), frame.part():
+
+    def show_units() -> None:
         units.show_pair(at, a, b)
-    if len(units_of) > 2:
-        with st.expander("Shared units and competence"), frame.part():
+        if len(units_of) > 2:
             units.show_trend(at)
+
+    frame.fold("Single units", show_units, key="units", link=("pair",))
 
 
 def _facts(at: Place, models: pd.DataFrame) -> pd.DataFrame:

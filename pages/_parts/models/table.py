@@ -19,7 +19,7 @@ from core.questions.models.balance import ModelBalance, median
 from core.questions.models.question import DESCRIBED, ModelTable, groups_of
 from core.study.models import basis_of, language_basis, reads
 from pages._parts.models import views
-from pages._shared import controls, exportbar, facts, frame, prose, queries, section, selection
+from pages._shared import controls, exportbar, facts, prose, queries, section, selection
 from pages._shared.address import bind
 from pages._shared.controls import Look
 from pages._shared.queries import Place
@@ -85,16 +85,16 @@ def show(at: Place) -> None:
     exportbar.draw_table(at, question, exported, key="models")
     st.caption(READING)
     if queries.card(at).levels and reads(models, "caption").any():
-        with st.expander("Balance of queries and keys"), frame.part():
-            section.draw(
-                at,
-                ModelBalance(at.scope),
-                key="balance",
-                caption=HEADS,
-                methods=BALANCE,
-                seconds=float("inf"),
-                label="Measure balance",
-            )
+        section.closed(
+            "Balance of queries and keys",
+            at,
+            ModelBalance(at.scope),
+            key="balance",
+            caption=HEADS,
+            methods=BALANCE,
+            seconds=float("inf"),
+            label="Measure balance",
+        )
 
 
 def _draw(at: Place, rows: pd.DataFrame, targets: Sequence[str], target: str) -> None:

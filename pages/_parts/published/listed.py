@@ -32,12 +32,15 @@ DRAWN: Mapping[On, str] = {
 
 
 def show(at: Place, about: On) -> None:
-    """Draw the list, folded away."""
+    """Draw the list, closed."""
     question = PublishedValues(at.scope, about)
-    with st.expander("What was published"):
+
+    def draw() -> None:
         st.markdown(NOTE.format(drawn=DRAWN.get(about, "")))
         st.code(frame.question_command(question), language="bash", wrap_lines=True)
         st.dataframe(_table(at, question), hide_index=True)
+
+    frame.fold("What was published", draw, key=f"published-{about}")
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

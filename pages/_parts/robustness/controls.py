@@ -70,8 +70,8 @@ def _draw(
     key = question.command.split()[-1]
     with frame.part():
         first = queries.answer(at, question).findings[0]
-        with st.expander(_result(header, first)):
-            section.draw(at, question, key=key, caption=caption, methods=methods, models=models)
+        words = {"caption": caption, "methods": methods}
+        section.closed(_result(header, first), at, question, key=key, models=models, **words)
 
 
 def _result(header: str, finding: Finding) -> str:

@@ -84,30 +84,34 @@ def show(at: Place) -> None:
         say=lambda found: [one.line for one in [*_trends(at), *found.findings[:1]]],
     )
     if has_trend(at):
-        with st.expander("Trend by metric"), frame.part():
-            trends = MetricTrends(at.scope)
-            label = "Compute trends by all metrics"
-            section.draw(
-                at,
-                trends,
-                key="by-metric",
-                caption=BY_METRIC,
-                models=True,
-                seconds=math.inf,
-                label=label,
-            )
-    with st.expander("What each metric sees and misses"):
-        for metric in METRICS.values():
-            spec = metric.spec
-            st.markdown(f"**{spec.title}** ({spec.scope}). {spec.sees} **Misses.** {spec.misses}")
-            st.latex(spec.formula)
-            st.markdown(frame.plain(spec.reference))
-    with st.expander("Properties as published"):
-        printed = printed_table().drop(columns="metric").rename(columns={"title": "metric"})
-        narrow = {"metric": st.column_config.TextColumn(width=150)}  # a phone shows marks, too
-        st.dataframe(printed, hide_index=True, column_config=narrow)
-        st.caption(PRINTED)
+        section.closed(
+            "Trend by metric",
+            at,
+            MetricTrends(at.scope),
+            key="by-metric",
+            caption=BY_METRIC,
+            models=True,
+            seconds=math.inf,
+            label="Compute trends by all metrics",
+        )
+    frame.fold("What each metric sees and misses", _describe, key="described")
+    frame.fold("Properties as published", _print_properties, key="properties")
     listed.show(at, "metrics")
+
+
+def _describe() -> None:
+    for metric in METRICS.values():
+        spec = metric.spec
+        st.markdown(f"**{spec.title}** ({spec.scope}). {spec.sees} **Misses.** {spec.misses}")
+        st.latex(spec.formula)
+        st.markdown(frame.plain(spec.reference))
+
+
+def _print_properties() -> None:
+    printed = printed_table().drop(columns="metric").rename(columns={"title": "metric"})
+    narrow = {"metric": st.column_config.TextColumn(width=150)}  # a phone shows marks, too
+    st.dataframe(printed, hide_index=True, column_config=narrow)
+    st.caption(PRINTED)
 
 
 def _trends(at: Place) -> list[Finding]:

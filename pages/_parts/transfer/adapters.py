@@ -86,24 +86,22 @@ def show(at: Place) -> None:
             label = "Show after training"
             section.draw(at, kernels, key="after", seconds=TRAINING, label=label, queue="after")
     if answered:
-        with st.expander("Retrieval"), frame.part():
-            plot = retrieval_plot(answered.table)
-            section.draw(at, question, key="retrieval", caption=RETRIEVAL, plot=plot, lead=0)
-        with st.expander("Data efficiency"), frame.part():
-            curve = replace(question, halved=True)
-            label = "Train on fewer pairs"
-            section.draw(at, curve, key="worth", seconds=math.inf, label=label, queue="worth")
+        looks = {"caption": RETRIEVAL, "plot": retrieval_plot, "lead": 0}
+        section.closed("Retrieval", at, question, key="retrieval", **looks)
+        curve, label = replace(question, halved=True), "Train on fewer pairs"
+        offer = {"seconds": math.inf, "label": label, "queue": "worth"}
+        section.closed("Data efficiency", at, curve, key="worth", **offer)
     if queries.study(at).dataset.world:
-        with st.expander("What do adapters drop?"), frame.part():
-            section.draw(
-                at,
-                replace(one, of="probes"),
-                key="probes",
-                caption=PROBES,
-                seconds=TRAINING * question.seeds,
-                label="Probe the adapters",
-                queue="probes",
-            )
+        section.closed(
+            "What do adapters drop?",
+            at,
+            replace(one, of="probes"),
+            key="probes",
+            caption=PROBES,
+            seconds=TRAINING * question.seeds,
+            label="Probe the adapters",
+            queue="probes",
+        )
 
 
 def pick(at: Place) -> Adaptation:

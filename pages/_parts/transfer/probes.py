@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-import streamlit as st
-
 from core.errors import NotApplicableError
 from core.options import build
 from core.questions.swapping.question import (
@@ -71,6 +69,4 @@ def show(at: Place) -> None:
             ("other", "Joined the other way", OTHER, partial(swap_plot, better=False)),
         ):
             if answered:
-                with st.expander(header):
-                    plot = draw(answered.table)
-                    section.draw(at, question, key=key, caption=caption, plot=plot, lead=0)
+                section.closed(header, at, question, key=key, caption=caption, plot=draw, lead=0)

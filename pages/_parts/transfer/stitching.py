@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -66,8 +67,8 @@ def show(at: Place) -> None:
             label="Run stitching",
             offer=OFFER,
         )
-    with st.expander("All pairs of layers"), frame.part():
-        show_map(at, question, len(kept))
+    draw = partial(show_map, at, question, len(kept))
+    frame.fold("All pairs of layers", draw, key="layers")
     show_many(at)
 
 

@@ -98,9 +98,9 @@ def show(at: Place) -> None:
     for reason in dict.fromkeys(table.loc[table["score"].isna(), "reason"]):
         st.caption(f"Left out: {frame.plain(reason)}.")
     show_prediction(at, question)
-    with st.expander("All pairs"):
-        kept = [name for name in COLUMNS if name in table]
-        st.dataframe(table[kept].rename(columns=COLUMNS), hide_index=True)
+    kept = [name for name in COLUMNS if name in table]
+    pairs = table[kept].rename(columns=COLUMNS)
+    frame.fold("All pairs", lambda: st.dataframe(pairs, hide_index=True), key="pairs")
     listed.show(at, "alignment")
     scores.show(at)
 
@@ -137,7 +137,8 @@ def show_prediction(at: Place, question: Alignment) -> None:
     offered = known_scores(known, set(question.x or usual(at, question.axis_models).x))
     if not offered:
         return
-    with st.expander(Downstream.title()), frame.part():
+
+    def draw() -> None:
         seen = models[reads(models, "image") | is_reality(models)]
         names = {score.name: score.name for score in offered}
         looks = {
@@ -167,6 +168,8 @@ def show_prediction(at: Place, question: Alignment) -> None:
             left_out = answered.table[answered.table["near"].isna()]
             reasons = dict(zip(left_out["model"], left_out["reason"], strict=True))
             frame.list_left_out(models, reasons)
+
+    frame.fold(Downstream.title(), draw, key="downstream", link=("score", "target"))
 
 
 def _list_missing(at: Place, table: pd.DataFrame) -> None:

@@ -48,19 +48,22 @@ gpt2,MMLU,26.0,%,my evaluation of March"""
 @fragment
 def show(at: Place) -> None:
     """Offer the table, and the import of one's own scores."""
-    with st.expander("Scores of all models"), frame.part():
-        question = CompetenceScores(at.scope)
-        table = queries.ask(at, question)
-        st.caption(READING)
-        st.dataframe(
-            table[list(COLUMNS)].rename(columns=COLUMNS),
-            hide_index=True,
-            column_config=FORMATS,
-            placeholder="",
-        )
-        exportbar.draw_table(at, question, table, key="competence")
+    frame.fold("Scores of all models", lambda: _show_table(at), key="scores")
     if not is_read_only():
         _show_import(at)
+
+
+def _show_table(at: Place) -> None:
+    question = CompetenceScores(at.scope)
+    table = queries.ask(at, question)
+    st.caption(READING)
+    st.dataframe(
+        table[list(COLUMNS)].rename(columns=COLUMNS),
+        hide_index=True,
+        column_config=FORMATS,
+        placeholder="",
+    )
+    exportbar.draw_table(at, question, table, key="competence")
 
 
 def _show_import(at: Place) -> None:

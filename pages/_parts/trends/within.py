@@ -5,6 +5,7 @@ modalities if there are more than two.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -43,6 +44,11 @@ images (chance). Open diamonds: untrained networks, the baseline of architecture
 MODALITIES_METHODS = """The interval takes models of both sides as samples; sizes and seeds of one
 line count once. Chance is measured by shuffling, with layers chosen again. q adjusts the p of both
 differences over all rows."""
+BIN_LOOKS = {
+    "threshold": Look(least=0.5, step=0.05),
+    "bins": Look(most=10),
+    "equal": Look(),
+}
 
 
 def show(at: Place) -> None:
@@ -101,14 +107,14 @@ def show_modalities(at: Place, comparison: Comparison) -> None:
     models = trained(queries.models(at))
     if models.loc[~is_reality(models), "modality"].nunique() < 3:
         return
-    with st.expander("All modalities"), frame.part():
-        section.draw(
-            at,
-            Modalities(at.scope, (), comparison),
-            key="modalities",
-            caption=MODALITIES,
-            methods=MODALITIES_METHODS,
-        )
+    section.closed(
+        "All modalities",
+        at,
+        Modalities(at.scope, (), comparison),
+        key="modalities",
+        caption=MODALITIES,
+        methods=MODALITIES_METHODS,
+    )
 
 
 @fragment
@@ -118,19 +124,18 @@ def show_bins(at: Place, comparison: Comparison) -> None:
     question = Bins(at.scope, comparison=comparison)
     if not reads(models, "image").any() or queries.ask(at, question).empty:
         return
-    with st.expander("Bins of tasks solved"), frame.part():
-        with st.container(horizontal=True, vertical_alignment="bottom"):
-            looks = {
-                "threshold": Look(least=0.5, step=0.05),
-                "bins": Look(most=10),
-                "equal": Look(),
-            }
-            chosen = {
-                name: controls.pick_option(one, looks[name])
-                for name, one in controls.options_by_name(Bins).items()
-                if name in looks
-            }
-        solving = replace(question.solving, threshold=chosen["threshold"])
-        binning = Binning(chosen["bins"], chosen["equal"])
-        question = replace(question, solving=solving, binning=binning)
-        section.draw(at, question, key="competence-bins", caption=BINS, methods=BINS_METHODS)
+    draw = partial(_draw_bins, at, question)
+    frame.fold("Bins of tasks solved", draw, key="bins", link=BIN_LOOKS)
+
+
+def _draw_bins(at: Place, question: Bins) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = {
+            name: controls.pick_option(one, BIN_LOOKS[name])
+            for name, one in controls.options_by_name(Bins).items()
+            if name in BIN_LOOKS
+        }
+    solving = replace(question.solving, threshold=chosen["threshold"])
+    binning = Binning(chosen["bins"], chosen["equal"])
+    question = replace(question, solving=solving, binning=binning)
+    section.draw(at, question, key="competence-bins", caption=BINS, methods=BINS_METHODS)

@@ -66,14 +66,19 @@ def show(at: Place) -> None:
     k = question.comparison.settings.get("k", min(10, queries.size(at) - 1))
     mutual = replace(question, comparison=Comparison(k=k), by="objective", over="facts")
     if queries.card(at).world:
-        with st.expander("Captions of one length that mention more"), frame.part():
-            section.draw(at, mutual, key="facts", caption=FACTS)
-    levels = CaptionLevels(at.scope)
-    with st.expander("Caption levels"), frame.part():
-        table = queries.ask(at, levels).dropna(axis=1, how="all")
+        title = "Captions of one length that mention more"
+        section.closed(title, at, mutual, key="facts", caption=FACTS)
+
+    def show_levels() -> None:
+        table = queries.ask(at, CaptionLevels(at.scope)).dropna(axis=1, how="all")
         st.dataframe(table.drop(columns="reason", errors="ignore"), hide_index=True)
-    with st.expander("One image at every caption level"), frame.part():
+
+    def show_one() -> None:
         retold.show(whole, queries.ask(whole, replace(mutual, scope=whole.scope).scores))
+
+    frame.fold("Caption levels", show_levels, key="levels-table")
+    link = ("reader", "seer", "stimulus")
+    frame.fold("One image at every caption level", show_one, key="retold", link=link)
     listed.show(at, "captions")
 
 

@@ -35,10 +35,13 @@ def show(at: Place) -> None:
     answered = section.draw(at, question, key="claims", caption=CAPTION, methods=METHODS)
     _show_more(at, question)
     if answered:
-        with st.expander("All tests"):
-            table = answered.table
+        table = answered.table
+
+        def show_tests() -> None:
             st.dataframe(table, hide_index=True)
             exportbar.draw_table(at, question, table, key="claims-table")
+
+        frame.fold("All tests", show_tests, key="tests")
 
 
 @fragment
@@ -53,5 +56,5 @@ def _show_more(at: Place, question: Summary) -> None:
     ):
         with frame.part():
             if len(queries.ask(at, one)):
-                with st.expander(title):
-                    section.draw(at, one, key=one.command.replace(" ", "-"), caption=caption)
+                key = one.command.replace(" ", "-")
+                section.closed(title, at, one, key=key, caption=caption)
