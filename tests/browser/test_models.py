@@ -41,7 +41,7 @@ def test_clicks_choose_models_that_the_tab_beside_compares_and_drop_them(visit):
     chart(page, "all-metrics")
     chart(page, "layer-map")
     tiles = page.locator(".st-key-tiles-a .tile")
-    expect(tiles).to_have_count(6)
+    expect(tiles).to_have_count(10)
     second = tiles.nth(1).get_attribute("data-index")
     tiles.nth(1).get_by_role("button").click()  # its own neighbors
     page.wait_for_url(f"**stimulus={second}*")
