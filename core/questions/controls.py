@@ -46,6 +46,7 @@ from core.statistics.controls import (
     group,
     partial_alignment,
     rank_intervals,
+    residual_alignment,
     shared_by_categories,
 )
 from core.statistics.intervals import find_influences, mean_interval
@@ -65,6 +66,7 @@ DRAWS = 1999  # of signs
 NO_CONTROL = "this dataset has no image or caption to compute features of"
 NO_FACTOR = "this dataset has no labels that several stimuli share"
 FREE, FACTOR, CLUSTER = "all stimuli", "within categories", "within clusters"
+REGRESSED = "all factors regressed out"
 Space = Float[np.ndarray, "n _"]
 P = TypeVar("P", "ControlCategories", "ControlLadder", "ControlGallery")
 
@@ -106,14 +108,16 @@ class ControlCategories(StudyQuestion):
     """Do two models share more than categories?
 
     The score of their best layers, with nulls that permute all stimuli, only those of one value of
-    a factor, and only those of one cluster. Clusters of the compared spaces hide part of what they
-    share and split what labels would join, so they only show a curve.
+    a factor, and only those of one cluster; and the score of what a regression on all factors
+    leaves of these layers. Clusters of the compared spaces hide part of what they share and split
+    what labels would join, so they only show a curve.
     """
 
     command = "controls categories"
-    version = 3
+    version = 4
     columns: ClassVar[Mapping[str, str]] = {
-        "null": "which stimuli the null exchanges: all, or those within categories or clusters",
+        "null": "which stimuli the null exchanges: all, those within categories or clusters, or all"
+        " once the factors are regressed out",
         "name": "the factor, or the number of clusters",
         "categories": "how many",
         "score": "alignment of the two models' best layers, by mutual k-NN",
@@ -163,8 +167,23 @@ class ControlCategories(StudyQuestion):
                     "reason": found["reason"],
                 }
             )
-        table = pd.DataFrame(rows)[list(self.columns)]
+        if factors := _factors(study):
+            rows.append(self._regress(study, list(factors.values())))
+        table = pd.DataFrame(rows, columns=list(self.columns))
         return Answer(table, self._findings(table, _titles(study, self.pair)))
+
+    def _regress(self, study: Study, factors: Sequence[Int64[np.ndarray, " n"]]) -> dict[str, Any]:
+        """Return what is left of the score once all factors are regressed out."""
+        row = {"null": REGRESSED, "name": "", "categories": len(factors), "reason": ""}
+        x, y = (normalize_rows(study.spaces(name)[layer]) for name, layer in self.pair.places)
+        orders = draw_orders(study.size, count=self.null, seed=self.seed)
+        try:
+            found = residual_alignment(x, y, factors, orders, k=self.k)
+        except MetricError as error:
+            return row | {"n": study.size, "reason": str(error)}
+        mean, threshold = found.null.mean(), np.quantile(found.null, 0.95)
+        numbers = {"score": found.score, "null_mean": mean, "threshold": threshold, "p": found.p}
+        return row | numbers | {"n": found.n}
 
     def _findings(self, table: pd.DataFrame, titles: str) -> list[Finding]:
         def beyond(claim: str, row: pd.Series, note: str = "") -> Finding:
@@ -182,14 +201,23 @@ class ControlCategories(StudyQuestion):
             )
 
         chance = beyond(f"{titles} align beyond chance", table.iloc[0])
-        claim = f"{titles} share more than any one labeled factor"
+        claim = f"{titles} align beyond the sum of all labeled factors"
         factors = table[table["null"] == FACTOR]
         if factors.empty:
             return [Finding(claim, expected="+", reason=NO_FACTOR), chance]
         worst = factors.sort_values(["p", "null_mean"]).iloc[-1]
         note = f"Least beyond {worst['categories']} categories of {worst['name']}"
         note += f", of {len(factors)} factors." if len(factors) > 1 else "."
-        findings = [beyond(claim, worst, note), chance]
+        left = table[table["null"] == REGRESSED].iloc[0]
+        rest = (
+            f"Of {left['n']:,} stimuli, {left['score']:.3f} is left, null {left['null_mean']:.3f}."
+        )
+        single = f"{titles} share more than any one labeled factor"
+        findings = [
+            beyond(claim, left, "" if left["reason"] else rest),
+            beyond(single, worst, note),
+            chance,
+        ]
         clusters = table[table["null"] == CLUSTER]
         if len(clusters):
             last = clusters.iloc[-1]
@@ -206,10 +234,13 @@ class ControlCategories(StudyQuestion):
         counts = table["categories"].astype(str)
         labels = table["name"] + " (" + counts + ")"
         labels = labels.mask(table["null"] == FREE, FREE)
+        labels = labels.mask(table["null"] == REGRESSED, REGRESSED)
         labels = labels.mask(table["null"] == CLUSTER, counts + " clusters")
         factors = table[table["null"] == FACTOR].nlargest(HARDEST, "null_mean").index
         shown = table.assign(label=labels)
         shown = shown[(shown["null"] != FACTOR) | shown.index.isin(factors)]
+        left = shown[shown["null"] == REGRESSED]
+        shown = shown.assign(score=table["score"].iloc[0])  # the line is that of the whole layers
         card = ("<b>{label}</b>", "null {null_mean:.3f}, 95% {threshold:.3f}", "{p:p}")
         return Plot(
             "More than categories",
@@ -221,6 +252,7 @@ class ControlCategories(StudyQuestion):
                     right="threshold",
                     card=card,
                 ),
+                Dots("score", "label", table=left, symbol="diamond", color=Fixed("ember")),
             ),
             x=Axis("mutual k-NN", zero=True),
             y=Axis("", names=list(shown["label"])),
@@ -247,14 +279,14 @@ class ControlLadder(StudyQuestion):
 
     Each control is set against the model of the other modality; partial alignment is what remains
     of the two models' correlation of similarities after a regression on the control's similarities
-    and their squares. Labeled factors are controls too: stimuli of one value are similar.
+    and their squares.
     """
 
     command = "controls ladder"
     version = 4
     columns: ClassVar[Mapping[str, str]] = {
         "control": "simple feature, untrained network, or the model itself",
-        "of": "what it is computed from: image, caption, both or labels",
+        "of": "what it is computed from: image, caption or both",
         "against": "model of the other modality",
         "score": "its mutual k-NN with that model's best layer",
         "low": "low end of its 95% interval over stimuli",
@@ -321,22 +353,26 @@ class ControlLadder(StudyQuestion):
         for name, model in untrained.iterrows():
             item = find_modality(model["modality"]).reads
             layers[model["title"]] = item, study.spaces(str(name))
-        ready: list[Space] = []
+        ready: list[tuple[Space, Item | None]] = []
         for name, (of, every) in tell_each(layers.items(), "controls"):
             row: dict[str, Any] = {"control": name, "of": of}
             try:
                 every = [normalize_rows(layer) for layer in every]
                 at, scored = rung(name, of, every)
-                ready.append(every[at])
+                ready.append((every[at], of))
                 row |= left([every[at]]) | scored
             except (FeatureError, MetricError) as error:
                 row["reason"] = str(error)
             rows.append(row)
-        labels = [np.eye(groups.max() + 1)[groups] for groups in _factors(study).values()]
-        together = ((ALL_CONTROLS, "both", ready), (ALL_LABELS, "labels", labels))
-        for name, what, controls in together:
-            if controls:
-                rows.append({"control": name, "of": what, **left(controls)})
+        both: tuple[Item, ...] = ("image", "caption")
+        for item in both:
+            spaces = [space for space, of in ready if of == item]
+            if len(spaces) > 1:
+                whole = normalize_rows(np.hstack(spaces))
+                rows.append(rung(f"all of {item}s", item, [whole])[1])
+        if ready:
+            controls = [space for space, _ in ready]
+            rows.append({"control": ALL_CONTROLS, "of": "both", **left(controls)})
         common = {"chance": self.k / (study.size - 1), "n": study.size, "against": "", "reason": ""}
         table = pd.DataFrame([common | row for row in rows], columns=list(self.columns))
         titles = _titles(study, self.pair)
@@ -346,10 +382,10 @@ class ControlLadder(StudyQuestion):
             lead = rest["control"].iloc[-1]
             (own, spread), (simple, other) = terms[rows[0]["control"]], terms[lead]
             found = compare_paired(own, simple, errors=(spread, other), draws=DRAWS, seed=self.seed)
-            claim = f"the models align more than the best control, {lead}"
+            claim = f"{titles} align more than the best control, {lead}"
             ahead = _beyond(claim, found, study.size)
         direction = self._direction(x, y, models["title"])
-        return Answer(table, [*self._findings(table, titles, len(labels)), ahead, direction])
+        return Answer(table, [self._partial(table, titles), ahead, direction])
 
     def _direction(self, x: Space, y: Space, titles: pd.Series) -> Finding:
         """Return which of the two models tells more of the other's neighbors."""
@@ -366,32 +402,23 @@ class ControlLadder(StudyQuestion):
             note=f"Imbalance {there[0].mean():.2f} against {back[0].mean():.2f}; 1 if unrelated.",
         )
 
-    def _findings(self, table: pd.DataFrame, titles: str, factors: int) -> list[Finding]:
-        claims = {
-            ALL_CONTROLS: (f"{titles} align beyond all simple features together", NO_CONTROL),
-            ALL_LABELS: (f"{titles} align beyond all {factors} labeled factors", NO_FACTOR),
-        }
-        findings = []
-        for name, (claim, reason) in claims.items():
-            last = table[table["control"] == name]
-            if last.empty:
-                findings.append(Finding(claim, expected="+", reason=reason))
-                continue
-            row = last.iloc[0]
-            findings.append(
-                Finding(
-                    claim,
-                    row["partial"],
-                    p=row["p"],
-                    name="partial r",
-                    n=int(row["n"]),
-                    over="stimuli",
-                    expected="+",
-                    reason=row["reason"],
-                    note=f"Without controls r = {row['raw']:.2f}." if not row["reason"] else "",
-                )
-            )
-        return findings
+    def _partial(self, table: pd.DataFrame, titles: str) -> Finding:
+        claim = f"{titles} align beyond similarities to simple features and their squares"
+        last = table[table["control"] == ALL_CONTROLS]
+        if last.empty:
+            return Finding(claim, expected="+", reason=NO_CONTROL)
+        row = last.iloc[0]
+        return Finding(
+            claim,
+            row["partial"],
+            p=row["p"],
+            name="partial r",
+            n=int(row["n"]),
+            over="stimuli",
+            expected="+",
+            reason=row["reason"],
+            note="" if row["reason"] else f"Before the regression r = {row['raw']:.2f}.",
+        )
 
     def plot(self, table: pd.DataFrame) -> Plot:
         """Draw the models' alignment above that of each control."""
@@ -417,7 +444,7 @@ class ControlLadder(StudyQuestion):
         ).over(shown)
 
 
-ALL_CONTROLS, ALL_LABELS = "all simple features", "all labeled factors"
+ALL_CONTROLS = "all simple features"
 
 
 def _beyond(claim: str, found: Difference, n: int) -> Finding:
@@ -453,7 +480,7 @@ class ControlGallery(StudyQuestion):
     """
 
     command = "controls gallery"
-    version = 2
+    version = 3
     columns: ClassVar[Mapping[str, str]] = {
         "setting": "one caption and image each, or the mean of several",
         "size": "stimuli in the gallery",
@@ -537,6 +564,9 @@ class ControlGallery(StudyQuestion):
         note = f"{last['score']:.3f} there, {first['score']:.3f} among {first['size']:,}."
         if last["categories"]:
             note += f" Spaces of nothing but {last['categories']} reach {last['expected']:.3f}."
+        reason = ""
+        if last["size"] <= LARGEST:
+            reason = "the dataset has no larger gallery"
         return [
             Finding(
                 f"{titles} align beyond chance among {last['size']:,} stimuli",
@@ -548,6 +578,7 @@ class ControlGallery(StudyQuestion):
                 n=int(last["queries"]),
                 over="queries",
                 expected="+",
+                reason=reason,
                 note=note,
             )
         ]
@@ -616,7 +647,7 @@ class ControlRanks(StudyQuestion):
     """
 
     command = "controls ranks"
-    version = 1
+    version = 2
     columns: ClassVar[Mapping[str, str]] = {
         "rank": "rank by mean alignment, 1 for the highest",
         "model": "model",
@@ -686,21 +717,25 @@ class ControlRanks(StudyQuestion):
         table = pd.DataFrame(rows, columns=list(self.columns))
         share = apart[np.triu_indices(len(known), 1)].mean()
         table = table.assign(apart=share, n=study.size).infer_objects()
-        best = compare(order[0], order[len(order) // 2])
-        return Answer(table, self._findings(table, best))
+        return Answer(table, self._findings(table))
 
-    def _findings(self, table: pd.DataFrame, best: Difference) -> list[Finding]:
+    def _findings(self, table: pd.DataFrame) -> list[Finding]:
         first = table.iloc[0]
         tied = table.loc[(table["rank_low"] == 1) & (table["rank"] > 1), "title"].tolist()
         findings = [
-            replace(
-                _beyond(
-                    f"The best and the median {self.of} model differ in alignment",
-                    best,
-                    int(first["n"]),
-                ),
-                note=f"{first['apart']:.0%} of all pairs differ; the first, {first['title']}, is "
-                + (f"tied with {listed(tied)}." if tied else "apart from all others."),
+            Finding(
+                f"{first['title']} is more aligned than every other {self.of} model",
+                first["lead"],
+                first["low"],
+                first["high"],
+                first["p"],
+                name="lead",
+                digits=3,
+                n=int(first["n"]),
+                over="stimuli",
+                expected="+",
+                reason=f"tied with {listed(tied)}" if tied else "",
+                note=f"{first['apart']:.0%} of all pairs differ.",
             )
         ]
         leads = table.dropna(subset="needed")
@@ -748,7 +783,7 @@ MARKS = (
     "beyond chance",
     "beyond categories",
     "beyond simple features",
-    "in the whole gallery",
+    "in a larger gallery",
     "ranks of language models",
 )
 
@@ -762,7 +797,7 @@ class ControlMarks(StudyQuestion):
     """
 
     command = "controls marks"
-    version = 5
+    version = 6
     listed = False
     columns: ClassVar[Mapping[str, str]] = {
         "mark": "what the alignment survives",
@@ -779,24 +814,26 @@ class ControlMarks(StudyQuestion):
                 return pd.DataFrame(), [Finding(question.title(), expected="+", reason=str(error))]
             return found.table, found.findings
 
-        _, (within, *free) = of(ControlCategories(self.scope))
+        _, (labels, *more) = of(ControlCategories(self.scope))
+        within, chance = more[:2] or (labels, labels)
         _, (features, *more) = of(ControlLadder(self.scope))
-        labels, ahead = more[:2] or (features, features)
+        ahead = more[0] if more else features
         curve, (among, *_) = of(ControlGallery(self.scope))
         ranks, (lead, *_) = of(ControlRanks(self.scope))
 
         def both(first: Finding, second: Finding) -> Finding:
             return second if first.verdict == "supported" else first
 
-        findings = [free[0] if free else within, both(within, labels), both(ahead, features)]
+        findings = [chance, both(within, labels), both(features, ahead)]
         numbers = [paper_p(findings[0].p), *(one.statistics for one in findings[1:]), "", ""]
         findings += [among, lead]
         if among.verdict != "unknown":
             last = curve[curve["setting"] == SINGLE].iloc[-1]
             times = last["score"] / last["chance"]
-            numbers[3] = f"{times:.1f} times chance among {last['size']:,}"
+            numbers[3] = "; ".join(filter(None, (f"{times:.1f} times chance", among.reason)))
         if lead.verdict != "unknown":
-            numbers[4] = f"{ranks['apart'].iloc[0]:.0%} of pairs"
+            differ = f"{ranks['apart'].iloc[0]:.0%} of pairs differ"
+            numbers[4] = "; ".join(filter(None, (lead.reason, differ)))
         rows = [
             (mark, number if one.verdict != "unknown" else "", one.verdict, one.claim)
             for mark, number, one in zip(MARKS, numbers, findings, strict=True)

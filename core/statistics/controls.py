@@ -11,10 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float, Float64, Int64
+from jaxtyping import Bool, Float, Float64, Int, Int64
 
 from core.errors import MetricError
 from core.metrics.knn import count_shared
+from core.spaces.neighbors import nearest
+from core.spaces.preprocess import normalize_rows
 from core.statistics.nulls import FEWEST
 from core.statistics.trends import orders_within
 
@@ -129,6 +131,50 @@ def _left(
     return values - basis @ (basis.T @ values)
 
 
+@dataclass(frozen=True)
+class Residual:
+    """score: mutual k-NN of what factors leave of two spaces. null: the same with y's residuals
+    shuffled. p: one-sided. n: stimuli whose categories do not determine them.
+    """
+
+    score: float
+    null: Float64[np.ndarray, " draws"]
+    p: float
+    n: int
+
+
+def residual_alignment(
+    x: Space, y: Space, factors: Sequence[Groups], orders: Int64[np.ndarray, "draws n"], *, k: int
+) -> Residual:
+    """Return the mutual k-NN of two spaces after a regression on all categories of all factors.
+
+    Each factor adds a vector per category, so conjunctions of factors are not regressed out. The
+    null shuffles the rows of y's residuals and regresses again (Freedman, Lane 1983): residuals of
+    one category depend on each other. Stimuli that the regression fits exactly are left out.
+    """
+    basis = _basis([column for groups in factors for column in np.eye(groups.max() + 1)[groups].T])
+    free = (basis**2).sum(axis=1) < 1 - 1e-6
+    if free.sum() <= k + 1:
+        raise MetricError(f"the categories determine all but {free.sum()} of {len(x)} stimuli")
+
+    def leave(space: Space) -> Space:
+        return space - basis @ (basis.T @ space)
+
+    def neighbors(rest: Space) -> Int[np.ndarray, "m k"]:
+        return nearest(normalize_rows(rest[free]), k=k)
+
+    rest_x, rest_y = leave(x), leave(y)
+    near = neighbors(rest_x)
+
+    def share(rest: Space) -> float:
+        return float(count_shared(near, neighbors(rest)).mean() / k)
+
+    score = share(rest_y)
+    null = np.array([share(leave(rest_y[order])) for order in orders])
+    p = (1 + int((null >= score - 1e-12).sum())) / (len(null) + 1)
+    return Residual(score, null, p, int(free.sum()))
+
+
 def gallery_scores(
     x: Space,
     y: Space,
@@ -220,9 +266,9 @@ def rank_intervals(
     """Return the lowest and highest rank of each model, 1 for the largest mean, and which pairs
     differ.
 
-    For each model its differences from all others have a joint 95% interval, the largest
-    studentized one of `draws` multiplier draws; it ranks below those that are surely larger, and
-    above those that are surely smaller, so the interval holds its rank in at least 95% of samples.
+    The differences of all pairs have a joint 95% interval, the largest studentized one of `draws`
+    multiplier draws; a model ranks below those that are surely larger, and above those that are
+    surely smaller, so the intervals hold all ranks in at least 95% of samples.
     Source: Mogstad, Romano, Shaikh, Wilhelm 2024.
 
     influences: of each stimulus on each mean.
@@ -232,16 +278,11 @@ def rank_intervals(
     rng = np.random.default_rng(seed)
     parts = [rng.standard_normal((count, n)) @ centered.T for count in _portions(draws, n)]
     moved = np.concatenate(parts) / n  # draws, models
-    low, high = np.ones(m, np.int64), np.full(m, m)
-    apart = np.zeros((m, m), dtype=bool)
+    error = np.stack([(centered - one).std(axis=1, ddof=1) for one in centered]) / math.sqrt(n)
+    error = np.maximum(error, np.finfo(np.float64).tiny)
+    largest = np.zeros(draws)
     for model in range(m):
-        error = (centered - centered[model]).std(axis=1, ddof=1) / math.sqrt(n)
-        error[model] = np.inf
-        error = np.maximum(error, np.finfo(np.float64).tiny)
-        largest = np.abs((moved - moved[:, [model]]) / error).max(axis=1)
-        reach = float(np.quantile(largest, 0.95)) * np.where(np.isinf(error), 0.0, error)
-        above, below = means - means[model] > reach, means[model] - means > reach
-        low[model] += above.sum()
-        high[model] -= below.sum()
-        apart[model] = above | below
-    return low, high, apart
+        studentized = np.abs((moved - moved[:, [model]]) / error[model])
+        largest = np.maximum(largest, studentized.max(axis=1))
+    behind = means[None] - means[:, None] > np.quantile(largest, 0.95) * error
+    return 1 + behind.sum(axis=1), m - behind.sum(axis=0), behind | behind.T

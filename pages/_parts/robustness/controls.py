@@ -21,18 +21,19 @@ LADDER = "Each with the model of the other modality. Bars: 95% CI over images."
 LADDER_METHODS = """Pixels are 16 × 16 in color; histograms have four bins per channel. Lengths are
 words and characters; bags of words are weighted by log inverse document frequency. Partial
 alignment correlates what a regression on a control’s similarities and their squares leaves of both
-models’ (Freedman, Lane 1983, for its permutations). Labels count as 1 for equal values, 0 else."""
+models’ (Freedman, Lane 1983, for its permutations)."""
 CATEGORIES = "Bars: a null’s mean to its 95% threshold. Line: the score."
 CATEGORIES_METHODS = r"""Two spaces that share nothing but $C$ equal categories reach at most
-$k / (n/C - 1)$. Nulls permute stimuli within the values of one factor at a time.
+$k / (n/C - 1)$. Nulls permute stimuli within the values of one factor at a time. The diamond is the
+score once all values of all factors, not their conjunctions, are regressed out of both models.
 Clusters of the compared models hide structure that labels would not: read them as a curve."""
 GALLERY = "Bars: 95% CI over queries."
 GALLERY_METHODS = """The same queries look for neighbors among ever more of the dataset’s
 images. With several captions per image a language model’s vectors are averaged."""
 DIRECTION_METHODS = """Information imbalance is 2/n times the mean rank, in one model, of an image’s
-nearest neighbor in the other: 2/n if one determines the other, 1 if they are unrelated (Glielmo et
-al. 2022). Noise and unequal scales make it asymmetric, too. The interval, by the jackknife, is
-conservative."""
+nearest neighbor in the other: 2/n if nearest neighbors are the same, 1 if they are unrelated
+(Glielmo et al. 2022). Noise and unequal scales make it asymmetric, too. The interval, by the
+jackknife, is conservative."""
 RANKS = "Bars: joint 95% CI of the rank over images."
 RANKS_METHODS = """A model ranks below those that are surely more aligned, by the largest
 studentized difference in multiplier draws (Mogstad, Romano, Shaikh, Wilhelm 2024). The test of two
@@ -50,8 +51,8 @@ def show(at: Place) -> None:
             with st.expander(_result("Which way?", direction)):
                 prose.answer([direction.sentence])
                 st.caption(DIRECTION_METHODS)
-    _draw(at, ControlCategories(at.scope), "More than one factor?", CATEGORIES, CATEGORIES_METHODS)
-    _draw(at, ControlGallery(at.scope), "In the whole gallery?", GALLERY, GALLERY_METHODS)
+    _draw(at, ControlCategories(at.scope), "More than categories?", CATEGORIES, CATEGORIES_METHODS)
+    _draw(at, ControlGallery(at.scope), "In a larger gallery?", GALLERY, GALLERY_METHODS)
     _draw(at, ControlRanks(at.scope), "Are ranks apart?", RANKS, RANKS_METHODS, models=True)
     with frame.part():
         queries.answer(at, ControlMarks(at.scope))  # which Overview shows
