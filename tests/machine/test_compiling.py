@@ -31,5 +31,7 @@ def test_without_a_place_to_keep_it_umap_is_there_all_the_same(monkeypatch):
     def refuse(_: Dispatcher) -> None:
         raise RuntimeError("no locator available")
 
+    load_umap()  # UMAP itself asks for a place when it is imported
+    load_umap.cache_clear()
     monkeypatch.setattr(Dispatcher, "enable_caching", refuse)
     assert load_umap().__name__ == "umap"
