@@ -42,7 +42,8 @@ modality, because all of them model one reality. The test was named in advance: 
 of competence and alignment across vision and language, competence exchanged within each
 architecture and objective. Mutual k-NN is the share of the k nearest neighbors in common. Seeds of
 a setup are averaged. Trends correlates the language models alone."""
-UNASKED = """Not counted: {models} (imported, family unknown). Select {them} to count {them}."""
+UNASKED = """Not counted: {models} (imported, family unknown). Select {them} to align others
+with {them}; n counts models of known competence."""
 SIMPLE = """Dashed: the simple feature of captions or of images that is closest to the center, as
 far as it can be computed. All of them: {features}."""
 CONTROL = """Untrained **{title}** ({score:.3f}) lies closer than {below} of {trained} trained

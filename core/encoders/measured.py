@@ -153,7 +153,7 @@ def check_rows(
         elif len(layers) == n:
             hint = "(layers, n, d) is expected as (n, layers, d): save numpy.moveaxis(array, 0, 1)"
         raise FeatureError(
-            f"layer {place} of {name} has {layer.shape[axis]:,} rows, but the dataset {n:,}"
+            f"layer {place} of {name} has {layer.shape[axis]:,} rows, but the dataset has {n:,}"
             f" stimuli; {hint}"
         )
 

@@ -258,7 +258,7 @@ def test_features_made_elsewhere_become_a_model(held: Path) -> None:
 
 def test_features_of_the_wrong_length_are_refused(held: Path) -> None:
     with pytest.raises(
-        FeatureError, match="layer 0 of theirs has 19 rows, but the dataset 20 stimuli"
+        FeatureError, match="layer 0 of theirs has 19 rows, but the dataset has 20 stimuli"
     ):
         import_features(
             held,

@@ -110,7 +110,7 @@ def test_dissimilarities_are_matrices_or_pairs(tmp_path):
 @pytest.mark.parametrize(
     ("array", "message"),
     [
-        (MATRIX[:3, :3], "has 3 rows, but the dataset 4 stimuli"),
+        (MATRIX[:3, :3], "has 3 rows, but the dataset has 4 stimuli"),
         (np.arange(5.0), "of n stimuli: n × n, or n"),
         (np.array(3.0), "holds no arrays"),
         (1 - MATRIX, "of similarities take 1 − s first"),

@@ -142,7 +142,7 @@ def upload(app, **files: bytes):
 
 def test_a_feature_file_is_uploaded_checked_and_imported(opened, store, monkeypatch):
     app = upload(form(opened, store, models_from="features"), **{"my features.npy": npy(SIZE - 1)})
-    assert "has 19 rows, but the dataset 20 stimuli" in said(app)
+    assert "has 19 rows, but the dataset has 20 stimuli" in said(app)
     assert app.button(key="queue").disabled
     upload(app, **{"my features.npy": npy(SIZE)})
     assert not said(app)

@@ -10,7 +10,7 @@ from core.study.parts import LayerPair
 from pages._shared import bar, controls, facts, frame, queries, section
 from pages._shared.queries import Place
 
-TRENDS = "Lines: mean alignment with the vision models by their k nearest neighbors."
+TRENDS = "Lines: mean alignment with the vision models in last layers (Trends: in best layers)."
 SCALED = """Last layers. Scores of each k are centered on the smallest model and divided by their
 standard deviation over models (Huh et al. 2024, figure 10). If small k rise and large k do not,
 models agree on near neighbors before they agree on all distances."""
