@@ -64,6 +64,8 @@ def show(at: Place) -> None:
     left_out, also = _ask_unasked(at) if both else ([], ())
     if both:
         show_verdict(at, left_out, also)
+    elif kinds := known_first(models.loc[~is_reality(models), "modality"]):
+        prose.answer([f"Only {listed(kinds)} models: how aligned are they with each other?"])
     with frame.part():
         show_map(at, models)
     if both:

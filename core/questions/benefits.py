@@ -287,8 +287,8 @@ def world_of(study: Study) -> World:
     """Return the world that a study's dataset was made by; raise NotApplicableError without."""
     if study.dataset.world is None:
         raise NotApplicableError(
-            "bias and hallucination are measured against the law that a world is made by, which is"
-            f" not known of {study.dataset.name!r}"
+            "Bias and hallucination need a synthetic dataset, whose true frequencies are known;"
+            f" {study.dataset.name!r} has none"
         )
     return study.dataset.world
 
