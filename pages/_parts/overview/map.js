@@ -50,8 +50,6 @@ class ConvergenceMap {
     if (same !== this.drawn) {
       this.drawn = same;
       this.drawMap(data.scene);
-      const trained = data.scene.marks.some((mark) => mark.path.length > 1);
-      this.find("time").style.display = trained ? "" : "none";
       this.find("legend").replaceChildren(...data.scene.keys.map(([symbol, text]) => this.key(symbol, text)));
       this.move(this.share);
     }
