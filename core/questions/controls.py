@@ -8,7 +8,7 @@ partial alignment.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeVar
@@ -138,7 +138,7 @@ class ControlCategories(StudyQuestion):
         return complete(self, study)
 
     def answer(self, study: Study) -> Answer:
-        names = (self.pair.x, self.pair.y)
+        models = (self.pair.x, self.pair.y)
         few = [count for count in CLUSTERS if count <= study.size // 8]
         ways = [(FREE, ""), *((FACTOR, name) for name in _factors(study))]
         ways += [(CLUSTER, str(count)) for count in few]
@@ -146,7 +146,7 @@ class ControlCategories(StudyQuestion):
         for null, within in tell_each(ways, "nulls"):
             groups = np.zeros(study.size, np.int64)
             if within:
-                groups = find_groups(study, within, names, seed=self.seed)
+                groups = find_groups(study, within, models, seed=self.seed)
             question = Alignment(
                 self.scope,
                 (self.pair.x,),
@@ -167,13 +167,14 @@ class ControlCategories(StudyQuestion):
                     "reason": found["reason"],
                 }
             )
-        if factors := _factors(study):
-            rows.append(self._regress(study, list(factors.values())))
+        if names := _factors(study):
+            rows.append(self._regress(_drawn(study, self.seed), names))
         table = pd.DataFrame(rows, columns=list(self.columns))
         return Answer(table, self._findings(table, _titles(study, self.pair)))
 
-    def _regress(self, study: Study, factors: Sequence[Int64[np.ndarray, " n"]]) -> dict[str, Any]:
+    def _regress(self, study: Study, names: Collection[str]) -> dict[str, Any]:
         """Return what is left of the score once all factors are regressed out."""
+        factors = [factor_groups(study, name) for name in names]
         row = {"null": REGRESSED, "name": "", "categories": len(factors), "reason": ""}
         x, y = (normalize_rows(study.spaces(name)[layer]) for name, layer in self.pair.places)
         orders = draw_orders(study.size, count=self.null, seed=self.seed)
@@ -722,18 +723,12 @@ class ControlRanks(StudyQuestion):
     def _findings(self, table: pd.DataFrame) -> list[Finding]:
         first = table.iloc[0]
         tied = table.loc[(table["rank_low"] == 1) & (table["rank"] > 1), "title"].tolist()
+        lead = Difference(first["lead"], first["low"], first["high"], first["p"], first["needed"])
+        claim = f"{first['title']} is more aligned than every other {self.of} model"
         findings = [
-            Finding(
-                f"{first['title']} is more aligned than every other {self.of} model",
-                first["lead"],
-                first["low"],
-                first["high"],
-                first["p"],
+            replace(
+                _beyond(claim, lead, int(first["n"])),
                 name="lead",
-                digits=3,
-                n=int(first["n"]),
-                over="stimuli",
-                expected="+",
                 reason=f"tied with {listed(tied)}" if tied else "",
                 note=f"{first['apart']:.0%} of all pairs differ.",
             )

@@ -395,13 +395,13 @@ def pick_pair(
     k: int,
     left: DeltaGenerator,
     right: DeltaGenerator,
-    first: Collection[str] = (),
+    among: Collection[str] = (),
 ) -> LayerPair:
     """Draw the choice of two models with neighbors and a layer of each: at first the selected
-    models, else the best aligned at this k, of those in `first` if these are at least two.
+    models, else the best aligned at this k, of those in `among` if these are at least two.
     """
-    among = models.loc[models["model"].isin(first), "model"]
-    best = facts.best_models(at, tuple(among if len(among) > 1 else models["model"]), k=k)
+    few = models.loc[models["model"].isin(among), "model"]
+    best = facts.best_models(at, tuple(few if len(few) > 1 else models["model"]), k=k)
     first, second = selection.pair(models, models, best)
     follow = bool(selection.chosen())
     a, b = (option_named(LayerPair, name) for name in ("a", "b"))

@@ -133,8 +133,8 @@ def _draw_neighbors(at: Place, index: int, k: int, spaces: tuple[str, ...]) -> N
         raise frame.NeededError(f"Needs 2 models; {len(models)} loaded.", how)
     st.subheader(f"{k} nearest neighbors in two models", anchor=False)
     columns = st.columns(2, gap="large")
-    first = set(describe_spaces(spaces, every)["model"]) if spaces else set()
-    pair = controls.pick_pair(at, models, first=first, k=k, left=columns[0], right=columns[1])
+    among = set(describe_spaces(spaces, every)["model"]) if spaces else set()
+    pair = controls.pick_pair(at, models, among=among, k=k, left=columns[0], right=columns[1])
     clicks = common.clicks(queries.card(at).size)
     neighbors.side_by_side(at, pair, index, k, width=96, clicks=clicks)
 

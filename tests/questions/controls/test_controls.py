@@ -47,6 +47,7 @@ from core.statistics.controls import (
 from core.statistics.nulls import draw_orders
 from core.store import Store
 from core.study.parts import Calibration, Comparison, LayerPair, Measure, Scope
+from core.study.selections import encode
 from core.study.study import Study
 from tests.pages.levels import retell
 from tests.pages.world import LEVELS, SMALL, PaintedDataset, build
@@ -123,6 +124,17 @@ def test_categories_are_aligns_own_nulls(study: Study) -> None:
     rest = residual_alignment(*spaces(study), factors, orders, k=5)
     assert table["score"].iloc[-1] == rest.score
     assert table["p"].iloc[-1] == rest.p
+
+
+def test_of_many_stimuli_some_are_drawn_to_regress_factors_out(study: Study, monkeypatch) -> None:
+    monkeypatch.setattr("core.questions.controls.LARGEST", 60)
+    question = ControlCategories(SCOPE, PAIR, k=5, null=19, seed=4)
+    row = question.answer(study).table.iloc[-1]
+    drawn = np.sort(draw_orders(120, count=1, seed=4)[0, :60])
+    factors = [drawn % count for count in (3, 4, 4)]
+    x, y = spaces(study.under(study.clamping, stimuli=encode(drawn, 120)))
+    found = residual_alignment(x, y, factors, draw_orders(60, count=19, seed=4), k=5)
+    assert (row["score"], row["n"]) == (pytest.approx(found.score), found.n)
 
 
 def test_rungs_are_scores_of_features_and_partial_alignment_that_of_kernels(study: Study) -> None:
