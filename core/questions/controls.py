@@ -284,7 +284,7 @@ class ControlLadder(StudyQuestion):
     """
 
     command = "controls ladder"
-    version = 4
+    version = 5
     columns: ClassVar[Mapping[str, str]] = {
         "control": "simple feature, untrained network, or the model itself",
         "of": "what it is computed from: image, caption or both",
@@ -792,7 +792,7 @@ class ControlMarks(StudyQuestion):
     """
 
     command = "controls marks"
-    version = 6
+    version = 7
     listed = False
     columns: ClassVar[Mapping[str, str]] = {
         "mark": "what the alignment survives",

@@ -302,6 +302,7 @@ class StimulusDispersion(JointQuestion):
             x=Axis("residual: distance to the consensus"),
             y=Axis(names=True),
             row=38,
+            legend=False,  # every bar has its name
         ).over(rows)
 
 
