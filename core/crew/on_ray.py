@@ -108,13 +108,14 @@ class OnRay:
         share = max(1, min(self.cores) // math.ceil(total / len(self.cores)))
         needs = {"num_gpus": 1, "num_cpus": 1} if self.on_gpus else {"num_cpus": share}
         task = ray.remote(_do).options(max_retries=RETRIES, **needs)
-        calls = [task.remote(unit.work, home) for unit in units]
+        calls, done = [task.remote(unit.work, home) for unit in units], 0
         try:
-            for done, (unit, call) in enumerate(zip(units, calls, strict=True)):
+            for unit, call in zip(units, calls, strict=True):
                 began(unit)
                 outcome = _outcome(unit, call)
+                done += 1
                 if report:
-                    report(done + 1, total, "units of work on Ray")
+                    report(done, total, "units of work on Ray")
                 yield unit, outcome
         except ConnectionError as error:
             raise ClusterError(
@@ -122,8 +123,11 @@ class OnRay:
                 " the same command continues"
             ) from error
         finally:
+            left = calls[done:]
             with suppress(RayError, ConnectionError):
-                for call in calls:
+                # canceling a call that has ended may abort this process (ray-project/ray#54527)
+                _, running = ray.wait(left, num_returns=len(left), timeout=0) if left else ([], [])
+                for call in running:
                     ray.cancel(call, force=True)
 
 
