@@ -77,7 +77,7 @@ def device_option() -> Any:
 
 def on_option() -> Any:
     """Declare who does the work."""
-    text = "here, ray: Ray's workers on this machine, or ray://HEAD:10001: a cluster's"
+    text = "here, ray: Ray's workers on this machine, or HEAD:6379: its cluster's"
     return option("here", metavar="WHERE", help=text)
 
 

@@ -4,33 +4,31 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from contextlib import AbstractContextManager, nullcontext
 
 from core.crew.units import HERE, RETRIES, Crew
 from core.errors import ClusterError, InputError
 from core.settings import choose_device
 
-RAY, CLUSTER = "ray", "ray://"
+RAY = "ray"
 SETTINGS = {  # which Ray reads when it is imported
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_task_oom_retries": f"{RETRIES}",  # else without end
-    # seconds of the first of three attempts to connect, and of each other at most: 9 in all
-    "RAY_CLIENT_INITIAL_CONNECTION_TIMEOUT_S": "3",
-    "RAY_CLIENT_MAX_CONNECTION_TIMEOUT_S": "3",
 }
 
 
 def open_crew(on: str, *, device: str) -> AbstractContextManager[Crew]:
     """Return who does the work, to be closed when the command ends: `here`, `ray` (this machine's
-    cores and GPUs) or `ray://HEAD:10001` (a cluster). Raise InputError for another form,
-    DeviceError or ClusterError if Ray or the device is missing.
+    cores and GPUs) or `HEAD:6379` (a cluster that this machine is part of). Raise InputError for
+    another form, DeviceError or ClusterError if Ray or the device is missing.
     """
     if on == "here":
         choose_device(device)
         return nullcontext(HERE)
-    if on != RAY and not on.startswith(CLUSTER):
-        raise InputError(f"expected --on here, {RAY} or {CLUSTER}HEAD:10001; got {on!r}")
+    if on != RAY and not re.fullmatch(r"[^\s:/]+:\d{1,5}", on):
+        raise InputError(f"expected --on here, {RAY} or a cluster's HEAD:6379; got {on!r}")
     for name, value in SETTINGS.items():
         os.environ.setdefault(name, value)
     logging.getLogger("ray").setLevel(logging.CRITICAL)

@@ -1,13 +1,15 @@
 """Units of work as tasks of Ray, which starts a unit again if its worker is lost.
 
-`ray` starts Ray on this machine and ends it with the command; `ray://HEAD:10001` joins a cluster
-whose machines have Platoscope, the store and the files that a command names at the same paths.
+`ray` starts Ray on this machine and ends it with the command; `HEAD:6379` uses the cluster that
+this machine is part of, whose machines have Platoscope, the store and the files that a command
+names at the same paths.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import socket
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -34,6 +36,7 @@ R = TypeVar("R")
 OBJECTS = 100_000_000  # bytes of memory for what units return: tables and paths
 SHORT = "/tmp"  # where Ray's sockets go: their paths have at most 107 characters
 PASSED_ON = ("HF_ENDPOINT", "HF_HUB_OFFLINE", WORKERS)  # to the machines of a cluster
+SECONDS_TO_ANSWER = 10
 LOST = (WorkerCrashedError, NodeDiedError, OutOfMemoryError)
 
 
@@ -69,8 +72,9 @@ def _connect(address: str, leaving: ExitStack) -> None:
         variables = {"PYTHONPATH": os.pathsep.join(paths), **passed}
         settings: dict[str, Any] = {"address": address, "runtime_env": {"env_vars": variables}}
         advice = (
-            f"no Ray cluster of this version answers at {address} (%s); give --on the address of"
-            " its head, ray://HEAD:10001, and set RAY_AUTH_MODE=token if it asks for Ray's token"
+            f"no Ray cluster of this version answers at {address} (%s); on a machine of the"
+            " cluster, give --on its head, HEAD:6379, and set RAY_AUTH_MODE=token if it asks for"
+            " Ray's token"
         )
     else:
         short = SHORT if os.path.isdir(SHORT) else None
@@ -83,6 +87,9 @@ def _connect(address: str, leaving: ExitStack) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they say less than the error below
+            if address:  # Ray itself would try for minutes
+                host, _, port = address.partition(":")
+                socket.create_connection((host, int(port)), timeout=SECONDS_TO_ANSWER).close()
             ray.init(log_to_driver=False, configure_logging=False, **settings)
     except Exception as error:  # of no kind of its own if Ray starts too slowly
         # a traceback of the head may precede the last line

@@ -190,13 +190,11 @@ def head(
     """Return the address of a cluster of one machine, which nobody of this process has joined."""
     monkeypatch.setenv("RAY_AUTH_MODE", "token")
     monkeypatch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
-    monkeypatch.setenv("RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S", "300")
-    port, agent, listener = (find_free_port() for _ in range(3))
+    port, listener = find_free_port(), find_free_port()
     folder = tempfile.TemporaryDirectory(
         prefix="ray-", dir=on_ray.SHORT, ignore_cleanup_errors=True
     )
-    words = f"start --head --block --port=0 --ray-client-server-port={port} --num-cpus=2"
-    words += f" --runtime-env-agent-port={agent}"  # Ray 2.60 tells the client server 0 otherwise
+    words = f"start --head --block --port={port} --num-cpus=2"
     words += f" --dashboard-agent-listen-port={listener}"
     words += f" --include-dashboard=false --disable-usage-stats --temp-dir={folder.name}"
     command = [str(Path(sys.executable).with_name("ray")), *words.split()]
@@ -204,8 +202,8 @@ def head(
         server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         family = psutil.Process(server.pid)
         try:
-            await_listeners(port, agent)
-            yield f"ray://127.0.0.1:{port}"
+            await_listeners(port, listener)
+            yield f"127.0.0.1:{port}"
         finally:
             everyone = [*family.children(recursive=True), family]
             server.terminate()
@@ -227,9 +225,8 @@ def await_listeners(*ports: int) -> None:
 
 
 def test_a_cluster_that_runs_already_does_a_study_as_this_process_does(
-    study: Path, alone: Path, head: str, monkeypatch: pytest.MonkeyPatch
+    study: Path, alone: Path, head: str
 ) -> None:
-    monkeypatch.setenv("RAY_CLIENT_INITIAL_CONNECTION_TIMEOUT_S", "300")  # it has just begun
     store = study.parent / "joined"
     command = [sys.executable, "-m", "core", *words(study, store, "--on", head)]
     ended = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=600)
