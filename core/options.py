@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 from core.errors import InputError
 
 MOST_SEED = 2**31 - 1  # what NumPy, torch, UMAP and the number fields of a browser all take
+NEIGHBORS = 10  # the usual k
 MOST_STIMULI = 1_000_000
 MOST_LAYERS = 10_000
 MOST_DRAWS = 100_000  # permutations, halves and other draws
@@ -259,7 +260,7 @@ def seed_option(help: str) -> Any:
 
 
 def neighbors_option(
-    default: int | tuple[int, ...] | None = 10, *, help: str = PER_STIMULUS, name: str = ""
+    default: int | tuple[int, ...] | None = NEIGHBORS, *, help: str = PER_STIMULUS, name: str = ""
 ) -> Any:
     return option(default, name=name, least=1, most=MOST_STIMULI, label="Neighbors k", help=help)
 

@@ -12,6 +12,7 @@ from core.encoders.encoder import REALITY
 from core.figures import exports
 from core.figures.printing import TWO_COLUMNS, to_pdf
 from core.modalities import known_first
+from core.options import NEIGHBORS
 from core.questions.closeness import MAP_METRICS, ConvergenceMap, Scene, lay_out, to_svg
 from core.questions.controls import MARKS, ControlMarks
 from core.questions.convergence.question import Summary, name_predictions
@@ -35,7 +36,6 @@ from pages._shared import (
 from pages._shared.controls import Look
 from pages._shared.queries import Place
 
-K = 10
 WHY = """The [Platonic Representation Hypothesis](https://arxiv.org/abs/2405.07987) (Huh et al.
 2024) predicts that representations become more similar as models improve, whatever their data and
 modality, because all of them model one reality. The test was named in advance: the rank correlation
@@ -102,7 +102,11 @@ def show_marks(at: Place) -> None:
     said = [(mark, "unknown", "Not computed for these models: open Controls.") for mark in MARKS]
     if table is not None:
         said = [
-            (row.mark, row.verdict, f"{row.claim}{row.number and f': {row.number}'}.")
+            (
+                f"{row.mark}{row.short and f', {row.short}'}",
+                row.verdict,
+                f"{row.claim}{row.number and f': {row.number}'}.",
+            )
             for row in table.itertuples()
         ]
     with st.container(horizontal=True, gap="small", key="marks"):
@@ -198,7 +202,7 @@ def _features(at: Place, question: ConvergenceMap) -> pd.DataFrame:
 def _fewer(at: Place) -> int | None:
     """Return the k of tiny datasets, in which the usual one would be most stimuli."""
     size = queries.size(at)
-    return max(1, (size - 1) // 2) if size <= 2 * K else None
+    return max(1, (size - 1) // 2) if size <= 2 * NEIGHBORS else None
 
 
 def show_exports(at: Place, question: ConvergenceMap, table: pd.DataFrame, scene: Scene) -> None:

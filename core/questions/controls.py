@@ -23,7 +23,7 @@ from core.figures.numbers import paper_p
 from core.metrics.imbalance import imbalance_terms, rank_all
 from core.metrics.knn import mutual_share
 from core.modalities import Item, find_modality
-from core.options import draws_option, neighbors_option, option, part, seed_option
+from core.options import NEIGHBORS, draws_option, neighbors_option, option, part, seed_option
 from core.pairs.lists import overlaps
 from core.progress import tell_each
 from core.questions.alignment.calibration import factor_groups, find_groups
@@ -90,12 +90,23 @@ def most_competent(scope: Scope, study: Study, *, k: int) -> tuple[str, str]:
 
 def complete(question: P, study: Study) -> P:
     """Name the two models, and their best-aligned layers."""
-    pair, k, few = question.pair, min(question.k, study.size - 2), _drawn(study, question.seed)
+    pair, k, few = question.pair, _fewer(question.k, study), _drawn(study, question.seed)
     scope = replace(question.scope, stimuli=few.stimuli)
     if not (pair.x or pair.y):
         x, y = most_competent(scope, few, k=k)
         pair = replace(pair, x=x, y=y)
-    return replace(question, pair=complete_pair(pair, scope, few, k=k), k=k)
+    pair = complete_pair(pair, scope, few, k=k)
+    if pair.x == pair.y:
+        raise MetricError(f"expected two models to compare; got {pair.x} twice")
+    return replace(question, pair=pair, k=k)
+
+
+def _fewer(k: int, study: Study) -> int:
+    """Return k, the usual one lowered for tiny datasets."""
+    most = study.size - 2
+    if k > most and k != NEIGHBORS:
+        raise MetricError(f"expected at most {most} neighbors of {study.size} stimuli; got {k}")
+    return min(k, most)
 
 
 def _titles(study: Study, pair: LayerPair) -> str:
@@ -671,7 +682,7 @@ class ControlRanks(StudyQuestion):
     seed: int = seed_option("seed of the draws")
 
     def answer(self, study: Study) -> Answer:
-        models, k = usual(study.models()), min(self.k, study.size - 2)
+        models, k = usual(study.models()), _fewer(self.k, study)
         items: dict[str, Item] = {"language": "caption", "vision": "image"}
         sides = {
             name: models.loc[reads(models, item), "model"].tolist() for name, item in items.items()
@@ -792,11 +803,12 @@ class ControlMarks(StudyQuestion):
     """
 
     command = "controls marks"
-    version = 7
+    version = 8
     listed = False
     columns: ClassVar[Mapping[str, str]] = {
         "mark": "what the alignment survives",
-        "number": "its number",
+        "short": "its number",
+        "number": "all that the test says",
         "verdict": "supported, contradicted, open or unknown",
         "claim": "what was tested",
     }
@@ -821,16 +833,19 @@ class ControlMarks(StudyQuestion):
 
         findings = [chance, both(within, labels), both(features, ahead)]
         numbers = [paper_p(findings[0].p), *(one.statistics for one in findings[1:]), "", ""]
+        shorts = [*(paper_p(one.p) for one in findings), "", ""]
         findings += [among, lead]
         if among.verdict != "unknown":
             last = curve[curve["setting"] == SINGLE].iloc[-1]
             times = last["score"] / last["chance"]
-            numbers[3] = "; ".join(filter(None, (f"{times:.1f} times chance", among.reason)))
+            shorts[3] = f"{times:.1f} times chance"
+            numbers[3] = "; ".join(filter(None, (shorts[3], among.reason)))
         if lead.verdict != "unknown":
-            differ = f"{ranks['apart'].iloc[0]:.0%} of pairs differ"
-            numbers[4] = "; ".join(filter(None, (lead.reason, differ)))
+            share = f"{ranks['apart'].iloc[0]:.0%}"
+            shorts[4] = f"{share} differ"
+            numbers[4] = "; ".join(filter(None, (lead.reason, f"{share} of pairs differ")))
         rows = [
-            (mark, number if one.verdict != "unknown" else "", one.verdict, one.claim)
-            for mark, number, one in zip(MARKS, numbers, findings, strict=True)
+            (mark, *(texts if one.verdict != "unknown" else ("", "")), one.verdict, one.claim)
+            for mark, *texts, one in zip(MARKS, shorts, numbers, findings, strict=True)
         ]
         return Answer(pd.DataFrame(rows, columns=list(self.columns)), findings)

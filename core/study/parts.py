@@ -190,7 +190,11 @@ class LayerPair:
     """One layer of each of two models; "" and None for the best aligned."""
 
     x: str = option(
-        "", name="a", label="One model", metavar="M", help="one model (of the best-aligned two)"
+        "",
+        name="a",
+        label="One model",
+        metavar="M",
+        help="one model (the most competent or best aligned)",
     )
     layer_x: int | None = option(
         None,
@@ -205,7 +209,7 @@ class LayerPair:
         name="b",
         label="Another model",
         metavar="M",
-        help="another model (of the best-aligned two)",
+        help="another model (the most competent or best aligned)",
     )
     layer_y: int | None = option(
         None,

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from core.errors import MetricError, NotApplicableError, UnknownNameError
+from core.figures.numbers import paper_p
 from core.metrics import METRICS
 from core.questions.alignment.question import Alignment
 from core.questions.asking import answer, ask
@@ -27,6 +28,7 @@ from core.questions.controls import (
     ControlMarks,
     ControlRanks,
 )
+from core.questions.question import StudyQuestion
 from core.questions.simple import (
     BAG,
     COLORS,
@@ -71,6 +73,21 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 def spaces(study: Study) -> list[np.ndarray]:
     return [normalize_rows(study.spaces(name)[layer]) for name, layer in PAIR.places]
+
+
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        (ControlCategories(SCOPE, LayerPair("gpt2-m", y="gpt2-m")), "gpt2-m twice"),
+        (ControlLadder(SCOPE, PAIR, k=500), "at most 118 neighbors of 120 stimuli; got 500"),
+        (ControlRanks(SCOPE, k=119), "at most 118 neighbors"),
+    ],
+)
+def test_one_model_twice_and_more_neighbors_than_stimuli_are_refused(
+    study: Study, question: StudyQuestion, message: str
+) -> None:
+    with pytest.raises(MetricError, match=message):
+        ask(question, study)
 
 
 def test_a_null_within_a_factor_is_that_of_spaces_permuted_within_it(study: Study) -> None:
@@ -298,3 +315,6 @@ def test_marks_are_the_questions_own_findings(study: Study) -> None:
     ]
     assert list(found.findings) == whole
     assert found.table["verdict"].tolist() == [one.verdict for one in whole]
+    shown = found.table.set_index("mark")
+    assert shown.loc["beyond chance", "short"] == paper_p(whole[0].p)
+    assert (shown["short"] != "").tolist() == (shown["verdict"] != "unknown").tolist()
