@@ -16,14 +16,13 @@ from pages._shared import controls, frame, queries, section
 from pages._shared.address import fragment
 from pages._shared.queries import Place
 
-POINTS = """Bars: 95% CI over seeds. Chance: 0 (gain, trends), dotted (bias: uniform colors), none
-(hallucination: shuffled words form no caption)."""
+POINTS = "Bars: 95% CI over seeds. Dotted: chance (uniform colors)."
 METHODS = """Points are learners (transfer) or language models; lines join one learner or family. q
 is adjusted for the shares of the data. Transfer: a learner also predicts, by a linear map, how a
 frozen model of the other modality represents the same items; the gain is its score minus that
 without transfer (95% CI over seeds). Bias: distance between the colors that a model expects and the
 world's law. Hallucination: share of freely written captions that no scene can match; lines join a
-family's means."""
+family's means. Chance is a gain of 0 and no trend; shuffled words form no caption."""
 CURVES = "Small points: seeds. Diamonds: their means."
 TRANSFER = """The exchange rate is how many extra training examples one cross-modal example is
 worth, interpolated on the curve without transfer and never extrapolated."""

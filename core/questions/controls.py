@@ -790,7 +790,7 @@ MARKS = (
     "beyond categories",
     "beyond simple features",
     "in a larger gallery",
-    "ranks of language models",
+    "ranks apart",
 )
 
 
@@ -803,7 +803,7 @@ class ControlMarks(StudyQuestion):
     """
 
     command = "controls marks"
-    version = 8
+    version = 9
     listed = False
     columns: ClassVar[Mapping[str, str]] = {
         "mark": "what the alignment survives",
@@ -842,7 +842,7 @@ class ControlMarks(StudyQuestion):
             numbers[3] = "; ".join(filter(None, (shorts[3], among.reason)))
         if lead.verdict != "unknown":
             share = f"{ranks['apart'].iloc[0]:.0%}"
-            shorts[4] = f"{share} differ"
+            shorts[4] = share
             numbers[4] = "; ".join(filter(None, (lead.reason, f"{share} of pairs differ")))
         rows = [
             (mark, *(texts if one.verdict != "unknown" else ("", "")), one.verdict, one.claim)

@@ -4,6 +4,7 @@ copies, and how similar two seeds of one recipe are.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -441,7 +442,9 @@ def name_predictions(findings: Sequence[Finding]) -> str:
     for one in findings:
         said = VERDICTS.get(one.verdict, one.verdict)
         if one.verdict and one.claim.endswith(SIMILAR):
-            alike.setdefault(said, []).append(uncapital(one.claim.removesuffix(SIMILAR)))
+            subject = uncapital(one.claim.removesuffix(SIMILAR))
+            short = re.sub("^models of | models$| representations$", "", subject)
+            alike.setdefault(said, []).append(short)
         elif one.verdict:
             others.append(f"{uncapital(one.claim)} ({said})")
     groups = [f"{listed(names)} ({said})" for said, names in alike.items()]

@@ -85,6 +85,7 @@ from core.study.study import Study, finished_models
 
 LARGEST = 1024
 SEED = "seed of the stimuli drawn and shuffled"
+NAMED = 3  # metrics in a sentence
 FEW = 20  # variants of metrics whose names a map has room for
 SCOPES = Palette(
     "scope",
@@ -336,8 +337,8 @@ def trend_finding(claim: str, trends: pd.DataFrame, by: str) -> Finding:
 
 
 def compare_metrics(trends: pd.DataFrame, over: str) -> list[Finding]:
-    """Return by which metrics better models align more, with the least ρ and largest q of these,
-    and by which they do not.
+    """Return by which metrics better models align more, named if they are few, with the least ρ
+    and largest q of these, and by which they do not.
 
     trends: metric, rho, q and n of each, of which `over` says what they are.
     """
@@ -346,7 +347,9 @@ def compare_metrics(trends: pd.DataFrame, over: str) -> list[Finding]:
     findings = []
     if rises.any():
         row, part = known[rises].iloc[0], known[rises]
-        claim = f"Better models align more by {_shorts(part)}, each with {most_p(part['q'])}"
+        few = len(part) <= NAMED
+        names = _shorts(part) if few else f"{len(part)} of {len(known)} metrics"
+        claim = f"Better models align more by {names}, each with {most_p(part['q'])}"
         findings = [Finding(claim, row["rho"], name="least ρ", n=int(row["n"]), over=over)]
     if len(known) and not rises.all():
         row, part = known[~rises].iloc[-1], known[~rises]

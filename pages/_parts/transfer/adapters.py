@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -55,7 +56,9 @@ LOOKS = {
 
 
 def show(at: Place) -> None:
-    """Draw the verdict over several trainings, the kernels of one, and further analyses, closed."""
+    """Draw the verdict over several trainings and further analyses, closed; first kernels, if there
+    is no training yet.
+    """
     frame.need_stimuli(at)
     if queries.models(at).empty:
         frame.need_readers(at, "caption", "image")
@@ -77,20 +80,17 @@ def show(at: Place) -> None:
             offer=OFFER,
         )
     one = replace(question, pairs=question.pairs and (max(question.pairs),))
-    with second, frame.part():
-        kernels = replace(one, of="kernels")
-        kept = queries.recall(at, kernels) is not None
-        shown = kernels if kept else replace(one, of="before")
-        section.draw(at, shown, key="kernels", header="Kernels", caption=KERNELS)
-        if answered and not kept:
-            label = "Show after training"
-            section.draw(at, kernels, key="after", seconds=TRAINING, label=label, queue="after")
     if answered:
+        frame.fold("Kernels", partial(show_kernels, at, one), key="kernels")
         looks = {"caption": RETRIEVAL, "plot": retrieval_plot, "lead": 0}
         section.closed("Retrieval", at, question, key="retrieval", **looks)
         curve, label = replace(question, halved=True), "Train on fewer pairs"
         offer = {"seconds": math.inf, "label": label, "queue": "worth"}
         section.closed("Data efficiency", at, curve, key="worth", **offer)
+    else:
+        with second, frame.part():
+            before = replace(one, of="before")
+            section.draw(at, before, key="kernels", header="Kernels", caption=KERNELS)
     if queries.study(at).dataset.world:
         section.closed(
             "What do adapters drop?",
@@ -102,6 +102,17 @@ def show(at: Place) -> None:
             label="Probe the adapters",
             queue="probes",
         )
+
+
+def show_kernels(at: Place, question: Adaptation) -> None:
+    """Draw the kernels before and after one training, those after it once they are computed."""
+    kernels = replace(question, of="kernels")
+    kept = queries.recall(at, kernels) is not None
+    shown = kernels if kept else replace(question, of="before")
+    section.draw(at, shown, key="kernels", caption=KERNELS)
+    if not kept:
+        label = "Show after training"
+        section.draw(at, kernels, key="after", seconds=TRAINING, label=label, queue="after")
 
 
 def pick(at: Place) -> Adaptation:

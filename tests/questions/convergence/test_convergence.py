@@ -433,9 +433,8 @@ def test_predictions_are_named_with_their_verdicts():
         Finding("Weak models are less similar to each other", 0.007, p=0.57, expected="+"),
     ]
     assert name_predictions([Finding("Of 4"), *found]) == (
-        "Predicted more similar: larger models and wider models (supported); simpler"
-        " representations (contradicted); models of more data (not testable here); weak models are"
-        " less similar to each other (open)."
+        "Predicted more similar: larger and wider (supported); simpler (contradicted); more data"
+        " (not testable here); weak models are less similar to each other (open)."
     )
     assert name_predictions(found[4:]) == "Weak models are less similar to each other (open)."
     assert name_predictions([]) == ""
