@@ -952,7 +952,8 @@ class _Drawn:
             middle = at["row"] == (rows + 1) // 2 or self.columns == 1 or not self._shared("y")
             last = at["row"] == rows if name == "x" else at["col"] == 1 and middle
             if own or last:
-                look["title"] = {"text": wrap(plain(axis.title), 34 if self.columns > 1 else 60)}
+                width = 34 if self.narrow or self.columns > 1 else 60
+                look["title"] = {"text": wrap(plain(axis.title), width)}
             if self._shared(name) and place:
                 look["matches"] = name
             if name == "y" and self._shared(name) and at["col"] > 1:

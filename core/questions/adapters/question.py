@@ -163,8 +163,7 @@ class Adaptation(StudyQuestion):
     def label(self) -> str:
         """Return the title of an axis of alignment."""
         k = self.measure.settings.get("k")
-        metric = f"{self.measure.spec.short}{f', k = {k}' if k else ''}"
-        return f"alignment with the reference ({metric})"
+        return f"{self.measure.spec.short} with the reference{f' (k = {k})' if k else ''}"
 
     def complete(self, study: Study) -> Adaptation:
         """Name encoders, references and their layers, the usual ones if none are named; raise for

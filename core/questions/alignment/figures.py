@@ -254,8 +254,8 @@ def layer_map(table: pd.DataFrame, spec: MetricSpec, bound: str = "") -> Plot:
             Words(
                 "layer_y",
                 "layer_x",
-                f"best: {names}, {{score:.3f}}{references}[[, {{reference}}]]",
-                table=best.assign(layer_y=-0.5, layer_x=len(scores) - 0.2),
+                f"best: {names}<br>{{score:.3f}}{references}[[, {{reference}}]]",
+                table=best.assign(layer_y=-0.5, layer_x=len(scores) - 0.1),
                 side="middle right",
             ),
         ),

@@ -24,14 +24,14 @@ TRAINING = 12.0  # seconds, about
 OFFER = "Train a linear map per encoder: is their common space nearer to a strong model?"
 GAINS = """A row is an encoder. Hollow: its alignment with the reference before; filled: in the
 common space, with the 95% CI of the gain over the average (dashed). Dotted: chance."""
-METHODS = """Linear adapters are trained contrastively (InfoNCE) to map paired images and captions
-to the same point; encoders and reference stay frozen. The claim: the common space is nearer to the
-reference than the encoders are on average. Alignment is measured on held-out images; with an
-offset, adapters also center, which diamonds show alone."""
-KERNELS = """Similarities of the same held-out images, grouped by the reference. Each square has its
-own color scale."""
+METHODS = """Linear adapters are trained contrastively (InfoNCE) to map what two encoders make of
+one stimulus to the same point; encoders and reference stay frozen. The claim: the common space is
+nearer to the reference than the encoders are on average. Alignment is measured on held-out
+stimuli; with an offset, adapters also center, which diamonds show alone."""
+KERNELS = """Similarities of the same held-out stimuli, grouped by the reference. Each square has
+its own color scale."""
 RETRIEVAL = """A point is one direction between two encoders: how often the match is among the
-first 10 of all test images. Below the adapters: methods without gradient training."""
+first 10 of all test stimuli. Below the adapters: methods without gradient training."""
 PROBES = """Hollow: before; filled: in the common space, with the 95% CI of the change; bars:
 chance. Factors describe the scene; nuisances belong to one modality."""
 LOOKS = {
