@@ -86,8 +86,9 @@ def _each(
 
 
 Where = Mapping[str, str | tuple[str, ...]]  # by factor, one value or several
-# neighbors of each stimulus that are kept in the store; more are found on demand
-KEPT = 100
+# neighbors of each stimulus that are kept in the store, and those that are held in memory if more
+# are asked for
+KEPT, HELD = 20, 100
 USUAL = Clamping()
 DENSE = "import its first principal components, 50 say, in its place"
 NO_SCORE = "no accuracy, percentage or competence of it is known; set alignment against one score"
@@ -210,7 +211,7 @@ class Study:
         self, model: str, *, k: int = KEPT, concatenated: bool = False
     ) -> Int32[np.ndarray, "L n kept"]:
         """Return at least the min(k, n − 1) nearest stimuli of each stimulus in each layer, -1 if a
-        layer has none; up to KEPT are held in memory. Raise UnknownNameError for the model,
+        layer has none; up to HELD are held in memory. Raise UnknownNameError for the model,
         MetricError if no layer has neighbors.
         """
         return self.neighbor_lists(model, k=k, concatenated=concatenated).layers
@@ -219,7 +220,8 @@ class Study:
         self, model: str, *, k: int = KEPT, concatenated: bool = False
     ) -> Prepared[Lists]:
         """Return `neighbors` with the reason of each layer that has none."""
-        entry, depth = self.entry(model), min(max(k, KEPT), self.size - 1)
+        entry, depth = self.entry(model), KEPT if k <= KEPT else max(k, HELD)
+        depth = min(depth, self.size - 1)
         digest, held = self._held.get((model, concatenated), ("", None))
         if held is not None and digest == entry.digest and held.layers.shape[2] >= depth:
             return held
@@ -231,7 +233,7 @@ class Study:
         else:
             lists = self._kept(entry) if depth <= KEPT else self._search(entry, depth)
         lists.layers.flags.writeable = False
-        if depth <= KEPT:
+        if depth <= HELD:
             self._held[model, concatenated] = (entry.digest, lists)
         return lists
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from core.metrics.catalog import make_engine
 from core.pairs.engine import Engine
+from core.study.study import KEPT
 
 STIMULI = 1024
 VISION_WIDTHS = (
@@ -32,7 +33,6 @@ VISION_WIDTHS = (
 LANGUAGE_WIDTHS = (512, 1024, 1024, 1536, 2048, 2048, 2048, 2560, 2560, 4096, 4096, 4096)
 VISION_LAYERS, LANGUAGE_LAYERS = 25, 33
 CALLS = 8  # of the direct implementation
-KEPT = 100  # neighbors that are kept of each stimulus
 
 
 @dataclass(frozen=True)
