@@ -88,7 +88,7 @@ def _each(
 Where = Mapping[str, str | tuple[str, ...]]  # by factor, one value or several
 # neighbors of each stimulus that are kept in the store, and those that are held in memory if more
 # are asked for
-KEPT, HELD = 20, 100
+KEPT, HELD = 16, 100
 USUAL = Clamping()
 DENSE = "import its first principal components, 50 say, in its place"
 NO_SCORE = "no accuracy, percentage or competence of it is known; set alignment against one score"

@@ -32,23 +32,23 @@ from tests.study.stored import SIZE, layers_of, put
 
 def test_neighbors_are_kept_in_the_store_and_read_again(filled, study, monkeypatch):
     before = study.neighbors("ape")
-    assert before.shape == (2, SIZE, 20)
+    assert before.shape == (2, SIZE, 16)
     assert not before.flags.writeable
     monkeypatch.setattr(core.study.study, "nearest", None)  # none may be found again
     after = Study(Store(filled), "counted").neighbors("ape")
     np.testing.assert_array_equal(after, before)
     kept, recipe = Store(filled).result("counted", "neighbors-ape")
     assert list(kept)[:3] == ["layer", "index", "rank_1"]
-    assert recipe == study.recipe("neighbors", ["ape"], k=20)
+    assert recipe == study.recipe("neighbors", ["ape"], k=16)
 
 
 def test_more_neighbors_than_are_kept_begin_with_those_and_are_held(filled, study, monkeypatch):
-    few, many = study.neighbors("ape", k=20), study.neighbors("ape", k=21)
+    few, many = study.neighbors("ape", k=16), study.neighbors("ape", k=17)
     assert many.shape == (2, SIZE, 100)
-    np.testing.assert_array_equal(many[:, :, :20], few)
+    np.testing.assert_array_equal(many[:, :, :16], few)
     monkeypatch.setattr(core.study.study, "nearest", None)  # none may be found again
     assert study.neighbors("ape", k=100) is study.neighbors("ape", k=5)
-    assert Store(filled).result("counted", "neighbors-ape")[1].choices["k"] == 20
+    assert Store(filled).result("counted", "neighbors-ape")[1].choices["k"] == 16
 
 
 def test_a_model_that_is_embedded_again_while_it_is_searched_gives_no_mixed_answer(
@@ -96,7 +96,7 @@ def test_a_store_that_cannot_be_written_answers_all_the_same(tmp_path, monkeypat
         raise error("no")
 
     monkeypatch.setattr(core.study.study, "write_result", refuse)
-    assert Study(Store(tmp_path), "counted").neighbors("ape").shape == (2, SIZE, 20)
+    assert Study(Store(tmp_path), "counted").neighbors("ape").shape == (2, SIZE, 16)
     assert Store(tmp_path).result("counted", "neighbors-ape") is None
 
 
