@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,6 +71,25 @@ def check_readable(what: str) -> None:
             f"{what} is not read: this dashboard only shows a store (--read-only); choose what the"
             " store holds"
         )
+
+
+@cache
+def _has_driver() -> bool:
+    try:
+        ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
+    except OSError:
+        return False
+    return True
+
+
+def find_cuda(name: str) -> torch.device | None:
+    """Return the CUDA device that `name` means, None if it means another one. Without a driver for
+    one, torch is not imported, which takes two seconds and 500 MB.
+    """
+    if name == "cpu" or (name == "auto" and not _has_driver()):
+        return None
+    device = choose_device(name)
+    return device if device.type == "cuda" else None
 
 
 def choose_device(name: str = "auto") -> torch.device:

@@ -27,7 +27,6 @@ from core.stimuli.worlds import Choice, World
 
 BATCH = 64  # texts at a time
 PROMPT = "There is {} painted"
-Chances = Float64[np.ndarray, " colors"]
 
 
 def predicts_text(encoder: Encoder) -> TypeGuard[LanguageEncoder]:
@@ -139,16 +138,3 @@ def guess_colors(encoder: Encoder, world: World) -> pd.DataFrame:
         law = world.color_law(kind)
         rows += list(zip([kind] * len(colors), colors, guess, law, strict=True))
     return pd.DataFrame(rows, columns=["kind", "color", "guess", "law"])
-
-
-def distance(guess: Chances, law: Chances) -> float:
-    """Return the total variation distance ½ Σ |guess − law|, in [0, 1]; 0 without bias."""
-    return float(np.abs(guess - law).sum() / 2)
-
-
-def amplification(guess: Chances, law: Chances) -> float:
-    """Return how much more probability a guess gives to the most common color (all that are equally
-    common) than the law does, in [−1, 1].
-    """
-    common = np.isclose(law, law.max())
-    return float((guess - law)[common].sum())

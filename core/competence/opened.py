@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import torch
+from typing import TYPE_CHECKING
 
 from core.competence.records import can_measure
 from core.encoders.catalog import open_encoder
-from core.encoders.checkpoint import choose_arithmetic
 from core.encoders.encoder import Encoder, modality_of
 from core.encoders.requests import Precision, pooling_of, precision_of
 from core.errors import EncoderError, InputError
 from core.modalities import Item, reader_of
 from core.store import ModelEntry, Store
+
+if TYPE_CHECKING:
+    import torch
 
 NO_MODEL = "has features only, and no model to run"
 
@@ -64,4 +65,6 @@ def precision_kept(entry: ModelEntry) -> Precision:
 
 
 def precision_name(entry: ModelEntry, device: torch.device) -> str:
+    from core.encoders.checkpoint import choose_arithmetic  # torch takes seconds
+
     return choose_arithmetic(precision_kept(entry), device).name

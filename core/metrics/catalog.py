@@ -11,7 +11,7 @@ import pandas as pd
 from core.errors import DeviceError, MetricError
 from core.metrics import METRICS, find_metric
 from core.metrics.spec import AnyEngine, MetricSpec, Parameter
-from core.settings import choose_device
+from core.settings import choose_device, find_cuda
 
 _NAMED = {math.pi / 2: "π/2", math.inf: "∞", -math.inf: "−∞"}
 
@@ -82,7 +82,7 @@ def make_engine(metric: str, *, device: str = "cpu", **parameters: Parameter) ->
     if device == "cpu":
         return chosen.engine(**complete)
     if device == "auto":
-        if chosen.on_torch is not None and (place := choose_device("auto")).type == "cuda":
+        if chosen.on_torch is not None and (place := find_cuda("auto")):
             with suppress(MetricError):  # a variant that torch does not have
                 return chosen.on_torch(place, **complete)
         return chosen.engine(**complete)

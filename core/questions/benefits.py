@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64
 
-from core.competence.language import amplification, distance, guess_colors, sample_texts
 from core.competence.opened import reopen
 from core.competence.records import can_measure
 from core.encoders.encoder import ModelCard
@@ -37,6 +36,7 @@ from core.study.parts import Scope
 from core.study.study import Study
 from core.study.trainings import choose_names, describe_trainings
 
+Chances = Float64[np.ndarray, " colors"]
 Of = Literal["all", "transfer", "bias", "hallucination", "colors", "texts"]
 MEAN = "mean"  # of the seeds, as a row
 BEYOND = "better than all the data without transfer"
@@ -185,6 +185,9 @@ class Benefits(StudyQuestion):
         return Answer(table, size_findings(table))
 
     def _of_model(self, study: Study, model: str) -> pd.DataFrame:
+        # transformers takes seconds
+        from core.competence.language import guess_colors, sample_texts
+
         world, encoder = world_of(study), reopen(study.entry(model), choose_device())
         if self.of == "colors":
             return guess_colors(encoder, world)
@@ -291,6 +294,19 @@ def world_of(study: Study) -> World:
             f" {study.dataset.name!r} has none"
         )
     return study.dataset.world
+
+
+def distance(guess: Chances, law: Chances) -> float:
+    """Return the total variation distance ½ Σ |guess − law|, in [0, 1]; 0 without bias."""
+    return float(np.abs(guess - law).sum() / 2)
+
+
+def amplification(guess: Chances, law: Chances) -> float:
+    """Return how much more probability a guess gives to the most common color (all that are equally
+    common) than the law does, in [−1, 1].
+    """
+    common = np.isclose(law, law.max())
+    return float((guess - law)[common].sum())
 
 
 # --- findings ---

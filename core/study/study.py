@@ -27,7 +27,7 @@ from core.modalities import Item
 from core.pairs.prepared import Lists, Prepared
 from core.progress import tell
 from core.recipe import Recipe
-from core.settings import choose_device
+from core.settings import find_cuda
 from core.spaces.choices import EXACT, Clamping
 from core.spaces.neighbors import MANY, check_ties, nearest, nearest_by, sides_of
 from core.spaces.neighbors import VERSION as NEIGHBORS
@@ -56,10 +56,10 @@ def search(
     n = len(layers[0])
     find: Callable[..., Int32[np.ndarray, "n k"]] = nearest
     # few are found sooner than torch is imported
-    if n >= MANY and device != "cpu" and choose_device(device).type == "cuda":
+    if n >= MANY and (place := find_cuda(device)):
         from core.pairs.on_torch import nearest_on
 
-        find = partial(nearest_on, choose_device(device))
+        find = partial(nearest_on, place)
 
     def nearest_in(layer: int) -> Int32[np.ndarray, "n k"]:
         def report(done: int) -> None:

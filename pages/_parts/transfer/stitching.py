@@ -42,11 +42,6 @@ PRESETS = {  # kinds of pairs, and what their buttons say
 }
 
 
-def offered(at: Place) -> bool:
-    """Return whether stitches can be fitted: they need new events of a dataset's world."""
-    return queries.study(at).dataset.world is not None
-
-
 def show(at: Place) -> None:
     """Draw one stitch, all layers of the same two models, and what other pairs of models lose."""
     frame.need_stimuli(at)

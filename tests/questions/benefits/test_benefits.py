@@ -9,7 +9,6 @@ from scipy.stats import ttest_1samp
 
 from core.cave.reading import judge
 from core.cave.world import WORLD
-from core.competence.language import amplification, distance
 from core.encoders.encoder import ModelCard
 from core.questions.benefits import (
     AMPLIFICATION,
@@ -23,7 +22,9 @@ from core.questions.benefits import (
     SEVERAL,
     SHUFFLED,
     Learner,
+    amplification,
     controls,
+    distance,
     equal_share,
     exchange,
     learner_of,
