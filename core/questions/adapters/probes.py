@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float32, Float64, Int64
 
-from core.competence.probes import Split, right_answers
 from core.errors import NotApplicableError
 from core.figures.grammar import Axis, Dots, Facet, Fixed, Palette, Plot
 from core.progress import tell_each
@@ -143,6 +142,8 @@ def probe_findings(table: pd.DataFrame) -> list[Finding]:
 
 
 def _linear(space: Space, classes: Labels, parts: Parts) -> Shares:
+    from core.competence.probes import Split, right_answers  # torch takes seconds
+
     own = Split(parts.train, parts.validation, parts.test)
     return right_answers(space, classes, own).astype(np.float64)
 
