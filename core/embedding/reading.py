@@ -8,18 +8,20 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Int64
 
-from core.embedding.images import Batch, Images, load_images
 from core.encoders.encoder import Encoder, Encoding, ModelCard, SeeingEncoder, modality_of
 from core.errors import UnknownNameError
 from core.recipe import Plain
 from core.stimuli.captions import Texts, offered_levels, texts_at
 from core.stimuli.dataset import Dataset, check_melodies
 from core.store import Store
+
+if TYPE_CHECKING:
+    from core.embedding.images import Batch
 
 Items = Generator[Sequence[Any], None, None]  # those of one batch after another
 
@@ -57,6 +59,8 @@ def read_dataset(store: Path, dataset: Dataset, encoder: Encoder, level: str | N
             return Reading(encoder, partial(load_items, heard), order)
         if not isinstance(encoder, SeeingEncoder):
             return Reading(encoder, partial(load_items, dataset.image), order)
+        from core.embedding.images import Images, load_images  # torch takes seconds
+
         images = Images(dataset.image, encoder.prepare)
         return Reading(encoder, partial(load_images, images, device=str(encoder.device)), order)
     texts = read_texts(Store(store), dataset.card.name, level)
