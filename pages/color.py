@@ -25,7 +25,7 @@ from core.questions.color.sources import (
 )
 from core.study.models import reads
 from pages._parts.published import listed
-from pages._shared import bar, controls, frame, queries, section
+from pages._shared import address, bar, controls, frame, queries, section
 from pages._shared.address import bind, named_by
 from pages._shared.controls import Look
 from pages._shared.queries import Place
@@ -98,6 +98,7 @@ def pick(at: Place) -> ColorAgreement:
     """Draw the controls."""
     titles, known = _titles(at)
     start = [one for one in usual_sources(queries.study(at)) if one != PERCEPTION]
+    address.label("source", "Sources")
     with st.container(width=760):  # wider than other controls, for six names
         chosen = st.multiselect(
             "Sources",

@@ -243,7 +243,7 @@ def departures(keys: Collection[str]) -> dict[str, str]:
 
 
 def label(key: str, text: str) -> None:
-    """Set the label of a control if it differs from the option's."""
+    """Set the label of a control if it differs from its key."""
     _view().labels[key] = text
 
 
@@ -257,7 +257,7 @@ def drop(key: str) -> None:
 
 def _describe(key: str, value: Any, names: Mapping[Any, str]) -> str:
     name = key.rpartition(":")[2].replace("_", " ").capitalize()
-    name = _view().labels.get(key) or _option_labels().get(key, name)
+    name = _view().labels.get(key, name)
     if isinstance(value, bool):
         return name if value else f"{name}: no"
     values = list(value) if isinstance(value, list | tuple) else [value]
@@ -305,14 +305,16 @@ def stale() -> list[str]:
     unread = [key for key in view.unread if key in view.texts and key not in taken]
     return [
         *(text for key, (text, value) in view.stale.items() if state.get(key) == value),
-        *(f"a control for {key}" for key in unread if key in _option_labels()),
+        *(f"a control for {key}" for key in unread if key in _option_names()),
     ]
 
 
 @cache
-def _option_labels() -> dict[str, str]:
-    """Return the label of every option of every question; other keys are foreign."""
-    return {one.name: one.label for kind in every_kind() for one in options_of(kind)}
+def _option_names() -> frozenset[str]:
+    """Return the names of the options of all questions, which takes seconds; other keys are
+    foreign.
+    """
+    return frozenset(one.name for kind in every_kind() for one in options_of(kind))
 
 
 def _view() -> View:

@@ -215,6 +215,7 @@ def pick_model(
 ) -> str:
     """Draw the choice of one model; follow: see `address.bind`."""
     titles = models.set_index("model")["title"].to_dict()
+    address.label(key, label)
     return st.selectbox(
         label,
         list(titles),
@@ -269,6 +270,7 @@ def pick_page(pages: int, key: str) -> int:
 def pick_scope(at: Place) -> Scope:
     """Draw the choice of stimuli and of the clamping of features."""
     one = option_named(Scope, "where")
+    address.label(one.name, one.label)
     pairs = facts.factor_choices(at)
     where = st.multiselect(
         one.label,
@@ -300,6 +302,7 @@ def pick_k(size: int) -> int:
     """Draw the number of neighbors, 1 … n − 1."""
     most = max(1, size - 1)
     one = option_named(Measure, "k")
+    address.label(one.name, one.label)
     text = (
         f"How many nearest neighbors of each stimulus are compared, 1 to {most:,} here. Small k"
         " looks at the local neighborhood."
@@ -313,6 +316,7 @@ def pick_metric(*, start: str = "mutual_knn") -> str:
     shorts = {name: metric.spec.short for name, metric in METRICS.items()}
     titles = {name: f"{short[:1].upper()}{short[1:]}" for name, short in shorts.items()}
     one = option_named(Measure, "metric")
+    address.label(one.name, one.label)
     return st.selectbox(
         one.label, list(titles), format_func=titles.get, **bind(one.name, start, titles)
     )
@@ -346,6 +350,7 @@ def pick_measure(size: int, *, start: str = "mutual_knn") -> Measure:
 def pick_rule() -> LayerRule:
     """Draw the choice of layers; see `core.study.layers.read_choice`."""
     one = option_named(LayerRule, "layers")
+    address.label(one.name, one.label)
     layers = st.selectbox(
         one.label,
         list(LAYERS),

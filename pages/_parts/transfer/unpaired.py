@@ -14,7 +14,7 @@ from core.questions.translation.question import (
 )
 from core.study.models import is_reality, usual
 from core.study.spaces import largest_models
-from pages._shared import bar, controls, frame, queries, runner, section, selection
+from pages._shared import address, bar, controls, frame, queries, runner, section, selection
 from pages._shared.address import bind, fragment
 from pages._shared.controls import Look
 from pages._shared.queries import Place
@@ -35,6 +35,7 @@ def show(at: Place) -> None:
     frame.need_stimuli(at)
     most = queries.size(at)
     with bar.controls_bar():
+        address.label("size", "Images")
         bound = bind("size", min(SIZE, most), within=(4, most))
         size = st.number_input(
             "Images", 4, most, help=f"Images to match (default {SIZE}).", **bound
