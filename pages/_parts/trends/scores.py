@@ -50,7 +50,7 @@ def show(at: Place) -> None:
     """Offer the table, and the import of one's own scores."""
     frame.fold("Scores of all models", lambda: _show_table(at), key="scores")
     if not is_read_only():
-        _show_import(at)
+        frame.fold("Import scores", lambda: _show_import(at), key="import-scores")
 
 
 def _show_table(at: Place) -> None:
@@ -68,25 +68,18 @@ def _show_table(at: Place) -> None:
 
 def _show_import(at: Place) -> None:
     """Take the user's own scores from a CSV table, and say what became of them."""
-    with st.expander(
-        "Import scores",
-        icon=":material/upload_file:",
-        expanded="import-outcome" in st.session_state,
-    ):
-        required, optional = (
-            ", ".join(f"`{name}`" for name in names) for names in (REQUIRED, OPTIONAL)
+    required, optional = (
+        ", ".join(f"`{name}`" for name in names) for names in (REQUIRED, OPTIONAL)
+    )
+    st.markdown(IMPORTING.format(required=required, optional=optional))
+    st.code(EXAMPLE, language=None)
+    with st.form("import-scores", clear_on_submit=True, border=False):
+        st.file_uploader("CSV table", type="csv", key="scores-file", max_upload_size=MOST_MEGABYTES)
+        st.form_submit_button("Import", on_click=_take, args=(at,), icon=":material/upload:")
+    for kind, sentence in st.session_state.pop("import-outcome", ()):
+        (st.error if kind == "error" else st.info if kind == "note" else st.success)(
+            frame.plain(sentence)
         )
-        st.markdown(IMPORTING.format(required=required, optional=optional))
-        st.code(EXAMPLE, language=None)
-        with st.form("import-scores", clear_on_submit=True, border=False):
-            st.file_uploader(
-                "CSV table", type="csv", key="scores-file", max_upload_size=MOST_MEGABYTES
-            )
-            st.form_submit_button("Import", on_click=_take, args=(at,), icon=":material/upload:")
-        for kind, sentence in st.session_state.pop("import-outcome", ()):
-            (st.error if kind == "error" else st.info if kind == "note" else st.success)(
-                frame.plain(sentence)
-            )
 
 
 def _take(at: Place) -> None:
