@@ -5,7 +5,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from core.settings import ROOT
-from pages._shared import address, frame, selection, sidebar
+from pages._shared import address, frame, queries, selection, sidebar
 
 
 class Entry(NamedTuple):
@@ -56,6 +56,7 @@ def draw() -> None:
     if page not in every:
         page.run()  # opens another page
     address.begin(page.url_path)
+    queries.begin()
     frame.watch_window()
     frame.keep_legible()
     over_store = entries[page].over_store

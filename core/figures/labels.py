@@ -248,10 +248,12 @@ def _sampled(line: Points) -> Points:
 
 def _meet(some: Boxes, others: Boxes) -> Bool[np.ndarray, "..."]:
     """Return which boxes have an area in common."""
-    apart = (some[..., :2] >= others[..., 2:]) | (others[..., :2] >= some[..., 2:])
-    return np.asarray(~apart.any(-1))
+    met = (some[..., 0] < others[..., 2]) & (others[..., 0] < some[..., 2])
+    return np.asarray(met & (some[..., 1] < others[..., 3]) & (others[..., 1] < some[..., 3]))
 
 
 def _hold(boxes: Boxes, points: Points) -> Bool[np.ndarray, "..."]:
     """Return which boxes have which points within."""
-    return np.asarray(((boxes[..., :2] < points) & (points < boxes[..., 2:])).all(-1))
+    x, y = points[..., 0], points[..., 1]
+    held = (boxes[..., 0] < x) & (x < boxes[..., 2]) & (boxes[..., 1] < y)
+    return np.asarray(held & (y < boxes[..., 3]))

@@ -21,6 +21,7 @@ from core.questions.alignment import question as alignment
 from core.questions.models.pairs import ModelPairs
 from core.questions.models.pairs import closest_two as closest_of
 from core.questions.simple import QUICK, ControlFeatures
+from core.study import spaces
 from core.study.models import groups_by_age
 from core.study.parts import Measure
 from core.study.study import KEPT
@@ -30,19 +31,25 @@ from pages._shared.queries import Place
 MOST_VALUES = 16  # of a factor in the choice of stimuli
 
 
-@st.cache_data(max_entries=8, show_spinner=False)
+@st.cache_data(max_entries=8, show_spinner=False, hash_funcs=queries.HASHES)
 def stimuli(at: Place) -> pd.DataFrame:
     """Return a row per stimulus with its factors."""
     return queries.view(at).stimuli(at.dataset)
 
 
-@st.cache_data(max_entries=8, show_spinner=False)
+@st.cache_data(max_entries=8, show_spinner=False, hash_funcs=queries.HASHES)
+def default_spaces(at: Place) -> list[str]:
+    """Return `core.study.spaces.default_spaces`."""
+    return spaces.default_spaces(queries.study(at))
+
+
+@st.cache_data(max_entries=8, show_spinner=False, hash_funcs=queries.HASHES)
 def captions(at: Place) -> pd.DataFrame:
     """Return index, level, text."""
     return queries.view(at).captions(at.dataset)
 
 
-@st.cache_data(max_entries=8, show_spinner=False)
+@st.cache_data(max_entries=8, show_spinner=False, hash_funcs=queries.HASHES)
 def default_captions(at: Place) -> list[str]:
     """Return the default caption of every stimulus, or its id."""
     if not queries.card(at).levels:  # images alone
@@ -51,7 +58,7 @@ def default_captions(at: Place) -> list[str]:
     return every[every["level"] == queries.card(at).levels[0]].sort_values("index")["text"].tolist()
 
 
-@st.cache_data(max_entries=8, show_spinner=False)
+@st.cache_data(max_entries=8, show_spinner=False, hash_funcs=queries.HASHES)
 def factor_values(at: Place) -> dict[str, list[str]]:
     """Return each factor's values as text: numbers by size, words by the alphabet."""
     factors = stimuli(at).drop(columns="stimulus")
@@ -60,7 +67,7 @@ def factor_values(at: Place) -> dict[str, list[str]]:
     }
 
 
-@st.cache_data(max_entries=8, show_spinner=False)
+@st.cache_data(max_entries=8, show_spinner=False, hash_funcs=queries.HASHES)
 def factor_choices(at: Place) -> dict[str, tuple[str, str]]:
     """Return factor and value by "factor=value", for factors with few values."""
     return {
@@ -71,7 +78,7 @@ def factor_choices(at: Place) -> dict[str, tuple[str, str]]:
     }
 
 
-@st.cache_data(max_entries=256, show_spinner=False)
+@st.cache_data(max_entries=256, show_spinner=False, hash_funcs=queries.HASHES)
 def thumbnails(at: Place, indices: tuple[int, ...]) -> list[str]:
     """Return WebP images as data addresses, "" for each if the dataset has no images. Streamlit's
     own media files may be gone before a busy browser asks for them.
@@ -84,19 +91,19 @@ def thumbnails(at: Place, indices: tuple[int, ...]) -> list[str]:
     ]
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
+@st.cache_data(max_entries=32, show_spinner=False, hash_funcs=queries.HASHES)
 def texts(at: Place, level: str) -> list[tuple[str, ...]]:
     """Return the captions of each stimulus at a level; see `core.questions.captions.texts_at`."""
     return retold.texts_at(queries.study(at), level)
 
 
-@st.cache_data(max_entries=8, show_spinner=False)
+@st.cache_data(max_entries=8, show_spinner=False, hash_funcs=queries.HASHES)
 def embedded_levels(at: Place) -> pd.DataFrame:
     """Return model, level, name; see `core.questions.captions.embedded_levels`."""
     return retold.embedded_levels(queries.study(at))
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
+@st.cache_data(max_entries=32, show_spinner=False, hash_funcs=queries.HASHES)
 def best_models(at: Place, names: tuple[str, ...], *, k: int) -> tuple[str, str]:
     """Return the best aligned two; see `core.questions.alignment.question.best_models`."""
     every = queries.models(at)
@@ -112,7 +119,7 @@ def closest_two(at: Place) -> tuple[str, str] | None:
     return None
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
+@st.cache_data(max_entries=32, show_spinner=False, hash_funcs=queries.HASHES)
 def competence(at: Place) -> pd.DataFrame:
     """Return model, value, unit, reason for each language model."""
     return queries.study(at).competence()
@@ -145,7 +152,7 @@ def neighbors(at: Place, model: str, layer: int, *, k: int) -> Int32[np.ndarray,
     return queries.study(at).neighbors(model, k=k)[layer, :, :k]
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
+@st.cache_data(max_entries=32, show_spinner=False, hash_funcs=queries.HASHES)
 def looks(at: Place) -> dict[str, Look]:
     """Return how each group of the dataset's models is drawn; see `core.figures.palette.assign`."""
     made_at = {entry.card.name: entry.made_at for entry in queries.view(at).models(at.dataset)}

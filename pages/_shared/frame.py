@@ -283,7 +283,7 @@ def place() -> Place:
             " small world with models trained in it:",
             command("demo"),
         )
-    at = queries.place(st.session_state["dataset"])
+    at = queries.here(st.session_state["dataset"])
     st.session_state["looks"] = facts.looks(at)
     return at
 

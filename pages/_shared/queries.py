@@ -26,6 +26,7 @@ from core.study.parts import Scope
 from core.study.study import Study
 
 MOST_HELD = 64
+_HERE = "here"
 WAIT = 0.2  # seconds between two checks whether the visitor has left
 
 
@@ -43,6 +44,10 @@ class Place:
     def dataset(self) -> str:
         """Return the dataset's name."""
         return self.scope.dataset
+
+
+# repr names all fields; Streamlit's own hash of a dataclass copies it deeply
+HASHES = {Place: repr}
 
 
 class Held(dict[Any, Any]):
@@ -72,7 +77,22 @@ def place(dataset: str) -> Place:
     return Place(str(here.root), here.digest(dataset), Scope(dataset))
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+def here(dataset: str) -> Place:
+    """Return the place of a dataset as it was when the page was last drawn, which lists hundreds of
+    files once; see `begin`.
+    """
+    found: Place | None = st.session_state.get(_HERE)
+    if found is None or found.dataset != dataset:
+        found = st.session_state[_HERE] = place(dataset)
+    return found
+
+
+def begin() -> None:
+    """Forget the place of the last drawing."""
+    st.session_state.pop(_HERE, None)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False, hash_funcs=HASHES)
 def view(at: Place) -> View:
     """Return the store as it was at the start of the redraw."""
     seen = View(at.root)
@@ -82,13 +102,13 @@ def view(at: Place) -> View:
     return seen
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@st.cache_resource(max_entries=8, show_spinner=False, hash_funcs=HASHES)
 def study(at: Place) -> Study:
     """Return the study of a dataset, which caches neighbors."""
     return at.scope.open(view(at).noting(), device="auto")
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
+@st.cache_data(max_entries=32, show_spinner=False, hash_funcs=HASHES)
 def count_models(at: Place) -> int:
     """Return the number of embedded models."""
     return len(view(at).models(at.dataset))
@@ -155,7 +175,7 @@ def question_recipe(at: Place, question: StudyQuestion) -> Recipe:
     return asking.question_recipe(question, study(at))
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
+@st.cache_data(max_entries=32, show_spinner=False, hash_funcs=HASHES)
 def card(at: Place) -> DatasetCard:
     """Return the dataset's card."""
     return view(at).dataset(at.dataset)
@@ -166,7 +186,7 @@ def size(at: Place) -> int:
     return study(at).size
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
+@st.cache_data(max_entries=32, show_spinner=False, hash_funcs=HASHES)
 def models(at: Place) -> pd.DataFrame:
     """Return a row per embedded model; see `core.study.models.describe`."""
     return study(at).models()
@@ -186,13 +206,13 @@ def bar() -> Iterator[Progress]:
         shown.empty()
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@st.cache_resource(max_entries=8, show_spinner=False, hash_funcs=HASHES)
 def _makers(at: Place) -> dict[StudyQuestion, Lock]:  # noqa: ARG001 - the cache's key
     """Return the locks of answers that are being computed."""
     return {}
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@st.cache_resource(max_entries=8, show_spinner=False, hash_funcs=HASHES)
 def _held(at: Place) -> Held:  # noqa: ARG001 - the cache's key
     """Return the held answers; a read-only store would compute them at every click."""
     return Held()

@@ -43,7 +43,7 @@ from the last two. Escape drops all."""
 
 def pick(dataset: str) -> None:
     """Draw the control of the selected models."""
-    titles = queries.models(queries.place(dataset)).set_index("model")["title"].to_dict()
+    titles = queries.models(queries.here(dataset)).set_index("model")["title"].to_dict()
     st.multiselect(
         "Selected models",
         list(titles),
@@ -131,7 +131,7 @@ def show_chosen() -> None:
     if not names:
         return
     with frame.part(), st.container(key="chosen-models"):
-        at = queries.place(st.session_state["dataset"])
+        at = queries.here(st.session_state["dataset"])
         models = queries.models(at).set_index("model")
         opened = st.session_state.get(OPEN)
         if opened in names:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 import streamlit as st
@@ -19,6 +19,7 @@ from core.study.parts import CAVE
 from pages._shared import address, queries, selection
 from pages._shared.address import Texts
 from pages._shared.frame import part
+from pages._shared.queries import Place
 
 DATA = "data"  # the address of the page that shows jobs
 WORDMARK = """<style>
@@ -27,6 +28,7 @@ WORDMARK = """<style>
 .wordmark { font: 600 1.35rem "Source Serif 4", "Source Serif", serif; }
 </style><div class="wordmark">Platoscope</div>"""
 NEWS = "New data: show it"
+NEW = "new"  # in the session while a page is being drawn
 State = tuple[int, str] | None
 IN_VIEW = """<style>
 .st-key-news { position: fixed; bottom: 1.5rem; right: 1.5rem; width: auto; z-index: 100; }
@@ -98,22 +100,26 @@ def _follow_build(has_datasets: bool, building: bool) -> None:
 def offer_news(dataset: str) -> None:
     """Offer a button that shows what came into the store after the page was drawn."""
     st.html(IN_VIEW)
+    shown = _state_of(dataset, queries.here)
+    st.session_state[NEW] = True
     with st.container(key="news"):
-        _offer(dataset, _state_of(dataset))
+        _offer(dataset, shown)
 
 
 @st.fragment(run_every="5s")
 def _offer(dataset: str, shown: State) -> None:
-    now = _state_of(dataset)
+    if st.session_state.pop(NEW, False):  # the page is being drawn
+        return
+    now = _state_of(dataset, queries.place)
     if now is None:
         st.rerun(scope="app")
     if now != shown and st.button(NEWS, icon=":material/refresh:", type="primary"):
         st.rerun(scope="app")
 
 
-def _state_of(dataset: str) -> State:
+def _state_of(dataset: str, find: Callable[[str], Place]) -> State:
     """Return the number of datasets, and the digest of this one; None if it is gone."""
     try:
-        return len(queries.store().datasets()), queries.place(dataset).digest
+        return len(queries.store().datasets()), find(dataset).digest
     except UnknownNameError:
         return None

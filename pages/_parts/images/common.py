@@ -18,8 +18,8 @@ from core.questions.dispersion.question import Ranking, Spaces, StimulusDispersi
 from core.questions.stimuli.question import StimulusList
 from core.questions.words import to_query
 from core.study.selections import decode, encode
-from core.study.spaces import LEAST, default_spaces, describe_spaces, find_space
-from pages._shared import address, controls, exportbar, frame, gallery, queries
+from core.study.spaces import LEAST, describe_spaces, find_space
+from pages._shared import address, controls, exportbar, facts, frame, gallery, queries
 from pages._shared.address import bind, hand, named_by, take
 from pages._shared.controls import Look
 from pages._shared.gallery import Clicks
@@ -41,7 +41,7 @@ def item(at: Place, count: int = 1) -> str:
 
 
 def pick_spaces(at: Place) -> tuple[str, ...]:
-    """Choose at least LEAST layers of models, at first `core.study.spaces.default_spaces`."""
+    """Choose at least LEAST layers of models, at first `facts.default_spaces`."""
     every = controls.pick_usual(queries.models(at))
     if len(every) < LEAST:
         example = ("--dataset", at.dataset, "--model", "timm:vit_small_patch16_224")
@@ -69,7 +69,7 @@ def pick_spaces(at: Place) -> tuple[str, ...]:
         help="Layers whose common space is the consensus (default: the largest model of up to four"
         " kinds, next-to-last layer). Add models to test whether a result holds.",
         select_all=False,  # Enter takes the best match
-        **bind(one.name, default_spaces(study), names, kind="layer of a model"),
+        **bind(one.name, facts.default_spaces(at), names, kind="layer of a model"),
     )
     if len(chosen) < LEAST:
         raise frame.NeededError(f"Choose at least {LEAST} layers under “{one.label}”.")
