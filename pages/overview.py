@@ -48,7 +48,12 @@ SIMPLE = """Dashed: the simple feature of captions or of images that is closest 
 far as it can be computed. All of them: {features}."""
 CONTROL = """Untrained **{title}** ({score:.3f}) lies closer than {below} of {trained} trained
 models: alignment that training has not caused is no evidence."""
-ICONS = {"supported": "check", "contradicted": "close", "open": "remove", "unknown": "help"}
+ICONS = {
+    "supported": "check",
+    "contradicted": "close",
+    "open": "remove",
+    "unknown": "radio_button_unchecked",
+}
 CURVE_METHODS = """The diamond is the headline, bars are 95% CI, the line is the median. Every
 combination sees the same setups, each with its first run, and the same exchanges of competence
 within families and objectives. The joint test compares the median ρ with its distribution under
@@ -103,7 +108,7 @@ def show_marks(at: Place) -> None:
     if table is not None:
         said = [
             (
-                f"{row.mark}{row.short and f', {row.short}'}",
+                f"{row.mark}{': open' * (row.verdict == 'open')}{row.short and f', {row.short}'}",
                 row.verdict,
                 f"{row.claim}{row.number and f': {row.number}'}.",
             )

@@ -803,7 +803,7 @@ class ControlMarks(StudyQuestion):
     """
 
     command = "controls marks"
-    version = 9
+    version = 10
     listed = False
     columns: ClassVar[Mapping[str, str]] = {
         "mark": "what the alignment survives",
@@ -838,8 +838,9 @@ class ControlMarks(StudyQuestion):
         if among.verdict != "unknown":
             last = curve[curve["setting"] == SINGLE].iloc[-1]
             times = last["score"] / last["chance"]
-            shorts[3] = f"{times:.1f} times chance"
-            numbers[3] = "; ".join(filter(None, (shorts[3], among.reason)))
+            shorts[3] = f"{times:.1f}× chance"
+            said = f"{times:.1f} times chance"
+            numbers[3] = "; ".join(filter(None, (said, among.reason)))
         if lead.verdict != "unknown":
             share = f"{ranks['apart'].iloc[0]:.0%}"
             shorts[4] = share

@@ -43,7 +43,7 @@ def controls_bar() -> Iterator[None]:
 
 def _controls() -> st.delta_generator.DeltaGenerator:
     if frame.narrow():
-        return st.expander("Controls", icon=":material/tune:")
+        return st.expander("Settings", icon=":material/tune:")
     return st.container(horizontal=True, vertical_alignment="bottom", key="bar-controls")
 
 

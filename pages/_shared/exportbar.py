@@ -371,6 +371,7 @@ def _draw_button(drawn: Drawn, table: pd.DataFrame, recipe: Recipe, *, key: str)
 def _show_print(drawn: Drawn, table: pd.DataFrame, recipe: Recipe, *, key: str) -> None:
     """Draw a figure as it will be printed, and the buttons that save it."""
     frame.mode()  # this run of a fragment has the hues of the dataset, too
+    st.html("<style>[data-testid=stPopoverBody] { display: none }</style>")  # it lies above
     with st.container(horizontal=True):
         width = st.segmented_control(
             "Width", _WIDTHS, default=TWO_COLUMNS, format_func=_WIDTHS.get, required=True

@@ -76,7 +76,7 @@ def check_bar_stays(page) -> None:
     page.get_by_text("Competence of", exact=True).click(trial=True)  # nothing covers it
     page.keyboard.press("Escape")
     page.set_viewport_size({"width": 390, "height": 844})
-    page.get_by_text("Controls", exact=True).wait_for()
+    page.get_by_text("Settings", exact=True).wait_for()
     page.wait_for_function(f"({TO_END}, {TOP_OF_BAR} < -200)")
 
 

@@ -93,7 +93,7 @@ def test_captions_stand_out_from_their_ground(visit, theme):
 
 def test_a_swipe_over_a_plot_moves_the_page_of_a_phone(visit):
     page = visit("/trends", width=390, height=844)
-    page.get_by_text("Controls", exact=True).wait_for()  # it knows that it is narrow
+    page.get_by_text("Settings", exact=True).wait_for()  # it knows that it is narrow
     chart(page, "trend")
     rest(page)
     page.locator(".st-key-chart-trend .js-plotly-plot").scroll_into_view_if_needed()

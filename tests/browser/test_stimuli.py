@@ -153,7 +153,7 @@ def test_the_map_stands_beside_its_pictures_and_above_them_on_a_phone(visit):
     assert plot["x"] + plot["width"] <= first["x"]
     assert first["y"] < 700
     page.set_viewport_size({"width": 390, "height": 844})
-    page.get_by_text("Controls", exact=True).wait_for()  # it knows that it is narrow
+    page.get_by_text("Settings", exact=True).wait_for()  # it knows that it is narrow
     plot, first = boxes(page)
     assert first["y"] > plot["y"] + plot["height"]
 

@@ -782,7 +782,7 @@ def _calibrated(table: pd.DataFrame) -> Plot:
         "Two models by every metric",
         marks=(Dots("at", "metric", color=SCOPES, size=11, card=card),),
         x={
-            apart: Axis("sd", signed=True),
+            apart: Axis("sd from usual", signed=True),
             scaled: Axis("0: chance, 1: full", range=(-0.04, 1.04)),
         },
         y=Axis(names={name: METRICS[name].spec.short for name in names}),

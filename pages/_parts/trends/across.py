@@ -62,7 +62,7 @@ COLUMNS = {
     "score": "alignment",
     "chance": "chance",
     "ceiling": "ceiling",
-    "share": "% of ceiling",
+    "share": "share of ceiling",
     "noise_ceiling": "noise ceiling",
     "low": "CI low",
     "high": "CI high",
