@@ -27,7 +27,18 @@ from pages._shared.address import fragment
 from pages._shared.controls import Look
 from pages._shared.queries import Place
 
-MORE = ("x", "y", "axis_models", "unfinished", "layers", "as", "null", "bootstrap", "seed")
+MORE = (
+    "x",
+    "y",
+    "axis_models",
+    "unfinished",
+    "layers",
+    "as",
+    "null",
+    "within",
+    "bootstrap",
+    "seed",
+)
 CAPTION = "A point: mean alignment with the models of the other modality, and its 95% CI."
 PANELS = """A point is a model: its mean alignment with the models of the panel, with 95% CI. Each
 line is one of these. Dashed: linear fit with 95% CI. Dotted: chance."""
