@@ -15,7 +15,7 @@ from core.modalities import known_first
 from core.options import NEIGHBORS
 from core.questions.closeness import MAP_METRICS, ConvergenceMap, Scene, lay_out, to_svg
 from core.questions.controls import MARKS, ControlMarks
-from core.questions.convergence.question import Summary, name_predictions
+from core.questions.convergence.question import Summary
 from core.questions.finding import listed
 from core.questions.headline import Headline, Specifications, unasked
 from core.questions.simple import best_features
@@ -110,11 +110,13 @@ def show_marks(at: Place) -> None:
             (
                 f"{row.mark}{': open' * (row.verdict == 'open')}{row.short and f', {row.short}'}",
                 row.verdict,
-                f"{row.claim}{row.number and f': {row.number}'}.",
+                f"{row.verdict.capitalize()}: {row.claim}{row.number and f': {row.number}'}.",
             )
             for row in table.itertuples()
         ]
     with st.container(horizontal=True, gap="small", key="marks"):
+        if table is not None and table["of"].iloc[0]:
+            st.caption(frame.plain(f"{table['of'].iloc[0]}:"), width="content")
         for mark, verdict, tested in said:
             text = f":material/{ICONS[verdict]}: {mark}"
             st.caption(text, width="content", help=frame.plain(tested))
@@ -264,7 +266,7 @@ def show_evidence(at: Place) -> None:
     answered = queries.answer(at, question)
     if answered.table["q"].notna().any():
         st.header("Why?", anchor=False)
-        prose.answer([name_predictions(answered.findings)])
+        prose.answer([answered.findings[0].line])
         along = address.chosen("dataset")
         st.page_link("why.py", label="Tests", icon=":material/arrow_forward:", query_params=along)
 

@@ -125,7 +125,7 @@ class ControlCategories(StudyQuestion):
     """
 
     command = "controls categories"
-    version = 4
+    version = 5
     columns: ClassVar[Mapping[str, str]] = {
         "null": "which stimuli the null exchanges: all, those within categories or clusters, or all"
         " once the factors are regressed out",
@@ -213,7 +213,7 @@ class ControlCategories(StudyQuestion):
             )
 
         chance = beyond(f"{titles} align beyond chance", table.iloc[0])
-        claim = f"{titles} align beyond the sum of all labeled factors"
+        claim = f"{titles} align beyond the sum of all categorical factors"
         factors = table[table["null"] == FACTOR]
         if factors.empty:
             return [Finding(claim, expected="+", reason=NO_FACTOR), chance]
@@ -234,7 +234,7 @@ class ControlCategories(StudyQuestion):
         if len(clusters):
             last = clusters.iloc[-1]
             least = last["score"] - last["null_mean"]
-            claim = f"They share more than {last['name']} clusters of the two models"
+            claim = f"They align beyond {last['name']} clusters of the two models"
             more = {"p": last["p"], "name": "score − null", "digits": 3, "expected": "+"}
             findings.append(Finding(claim, least, **more))
         return findings
@@ -492,7 +492,7 @@ class ControlGallery(StudyQuestion):
     """
 
     command = "controls gallery"
-    version = 3
+    version = 4
     columns: ClassVar[Mapping[str, str]] = {
         "setting": "one caption and image each, or the mean of several",
         "size": "stimuli in the gallery",
@@ -575,7 +575,8 @@ class ControlGallery(StudyQuestion):
         first, last = known.iloc[0], known.iloc[-1]
         note = f"{last['score']:.3f} there, {first['score']:.3f} among {first['size']:,}."
         if last["categories"]:
-            note += f" Spaces of nothing but {last['categories']} reach {last['expected']:.3f}."
+            most = f"{last['expected']:.3f}"
+            note += f" {last['categories']} alone could give at most {most}."
         reason = ""
         if last["size"] <= LARGEST:
             reason = "the dataset has no larger gallery"
@@ -807,6 +808,7 @@ class ControlMarks(StudyQuestion):
     listed = False
     columns: ClassVar[Mapping[str, str]] = {
         "mark": "what the alignment survives",
+        "of": "the models",
         "short": "its number",
         "number": "all that the test says",
         "verdict": "supported, contradicted, open or unknown",
@@ -821,8 +823,11 @@ class ControlMarks(StudyQuestion):
                 return pd.DataFrame(), [Finding(question.title(), expected="+", reason=str(error))]
             return found.table, found.findings
 
+        titles = ""
+        with suppress(PlatoscopeError):
+            titles = _titles(study, complete(ControlLadder(self.scope), study).pair)
         _, (labels, *more) = of(ControlCategories(self.scope))
-        within, chance = more[:2] or (labels, labels)
+        within, chance = (more if len(more) > 1 else [labels, *more, labels])[:2]
         _, (features, *more) = of(ControlLadder(self.scope))
         ahead = more[0] if more else features
         curve, (among, *_) = of(ControlGallery(self.scope))
@@ -846,7 +851,13 @@ class ControlMarks(StudyQuestion):
             shorts[4] = share
             numbers[4] = "; ".join(filter(None, (lead.reason, f"{share} of pairs differ")))
         rows = [
-            (mark, *(texts if one.verdict != "unknown" else ("", "")), one.verdict, one.claim)
+            (
+                mark,
+                titles if one is not lead else "language models",
+                *(texts if one.verdict != "unknown" else ("", "")),
+                one.verdict,
+                one.claim,
+            )
             for mark, *texts, one in zip(MARKS, shorts, numbers, findings, strict=True)
         ]
         return Answer(pd.DataFrame(rows, columns=list(self.columns)), findings)

@@ -4,7 +4,6 @@ copies, and how similar two seeds of one recipe are.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -40,7 +39,7 @@ from core.questions.convergence.levels import (
     put_on_levels,
     run_tests,
 )
-from core.questions.finding import ALPHA, Finding, listed, uncapital
+from core.questions.finding import ALPHA, Finding
 from core.questions.models.pairs import ModelPairs, Roster
 from core.questions.question import Answer, StudyQuestion
 from core.statistics.intervals import t_test
@@ -59,7 +58,6 @@ from core.study.study import Study
 from core.study.trainings import choose_names, describe_trainings
 
 ALL = "all language models"
-SIMILAR = " are more similar"  # what most claims say
 THIRDS = dict(zip(SKILL_THIRDS, ("weak", "middle", "strong"), strict=True))  # on axes
 GRID = (  # columns of pairs between levels
     *("pairs_of", "one", "other", "mean", "adjusted", "recipes", "pairs"),
@@ -433,24 +431,6 @@ def tally(findings: Sequence[Finding]) -> str:
     more = f", {rest} not testable here" if rest else ""
     alpha = f"{ALPHA:g}".removeprefix("0")
     return f"Of {len(verdicts)} predictions: {said}{more} (q < {alpha})"
-
-
-def name_predictions(findings: Sequence[Finding]) -> str:
-    """Return each prediction in words, by its verdict."""
-    alike: dict[str, list[str]] = {}
-    others = []
-    for one in findings:
-        said = VERDICTS.get(one.verdict, one.verdict)
-        if one.verdict and one.claim.endswith(SIMILAR):
-            subject = uncapital(one.claim.removesuffix(SIMILAR))
-            short = re.sub("^models of | models$| representations$", "", subject)
-            alike.setdefault(said, []).append(short)
-        elif one.verdict:
-            others.append(f"{uncapital(one.claim)} ({said})")
-    groups = [f"{listed(names)} ({said})" for said, names in alike.items()]
-    text = "; ".join([*groups, *others])
-    text = f"predicted more similar: {text}" if groups else text
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 @dataclass(frozen=True)

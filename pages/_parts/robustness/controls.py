@@ -20,12 +20,13 @@ from pages._shared.queries import Place
 LADDER = "Each with the model of the other modality. Bars: 95% CI over images."
 LADDER_METHODS = """Pixels are 16 × 16 in color; histograms have four bins per channel. Lengths are
 words and characters; bags of words are weighted by log inverse document frequency. Partial
-alignment correlates what a regression on a control’s similarities and their squares leaves of both
-models’ (Freedman, Lane 1983, for its permutations)."""
-CATEGORIES = "Bars: a null’s mean to its 95% threshold. Line: the score."
+alignment is the correlation of the two models’ similarities once a control’s similarities and their
+squares are regressed out of both (permutations: Freedman, Lane 1983)."""
+CATEGORIES = """Bars: a null’s mean to its 95% threshold. Line: the score. Diamond: what is left
+of it without all factors."""
 CATEGORIES_METHODS = r"""Two spaces that share nothing but $C$ equal categories reach at most
-$k / (n/C - 1)$. Nulls permute stimuli within the values of one factor at a time. The diamond is the
-score once all values of all factors, not their conjunctions, are regressed out of both models.
+$k / (n/C - 1)$. Nulls permute stimuli within the values of one factor at a time. The diamond is
+what a regression on all values of all categorical factors, not their conjunctions, leaves of it.
 Clusters of the compared models hide structure that labels would not: read them as a curve."""
 GALLERY = "Bars: 95% CI over queries."
 GALLERY_METHODS = """The same queries look for neighbors among ever more of the dataset’s

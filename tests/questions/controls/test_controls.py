@@ -12,6 +12,7 @@ from PIL import Image
 from core.errors import MetricError, NotApplicableError, UnknownNameError
 from core.figures.numbers import paper_p
 from core.metrics import METRICS
+from core.questions import controls
 from core.questions.alignment.question import Alignment
 from core.questions.asking import answer, ask
 from core.questions.controls import (
@@ -318,3 +319,12 @@ def test_marks_are_the_questions_own_findings(study: Study) -> None:
     shown = found.table.set_index("mark")
     assert shown.loc["beyond chance", "short"] == paper_p(whole[0].p)
     assert (shown["short"] != "").tolist() == (shown["verdict"] != "unknown").tolist()
+
+
+def test_marks_of_a_dataset_without_factors_leave_categories_unknown(
+    study: Study, monkeypatch
+) -> None:
+    monkeypatch.setattr(controls, "_factors", lambda _: {})
+    marks = ControlMarks(SCOPE).answer(study).table.set_index("mark")
+    assert marks.loc["beyond categories", "verdict"] == "unknown"
+    assert marks.loc["beyond chance", "short"].startswith("p ")

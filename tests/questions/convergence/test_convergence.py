@@ -25,10 +25,8 @@ from core.questions.convergence.question import (
     Levels,
     compare_copies,
     judge,
-    name_predictions,
     tally,
 )
-from core.questions.finding import Finding
 from core.study.noise import (
     ceiling_between,
     ceiling_of,
@@ -422,19 +420,3 @@ def test_claims_are_counted_by_verdict():
     assert tally(judge(table)) == (
         "Of 6 predictions: 5 supported, 0 contradicted, 0 open, 1 not testable here (q < .05)"
     )
-
-
-def test_predictions_are_named_with_their_verdicts():
-    found = [
-        Finding("Larger models are more similar", 0.05, p=0.003, expected="+"),
-        Finding("Wider models are more similar", 0.05, p=0.003, expected="+"),
-        Finding("Simpler representations are more similar", -0.005, p=0.014, expected="+"),
-        Finding("Models of more data are more similar", expected="+", reason="too few"),
-        Finding("Weak models are less similar to each other", 0.007, p=0.57, expected="+"),
-    ]
-    assert name_predictions([Finding("Of 4"), *found]) == (
-        "Predicted more similar: larger and wider (supported); simpler (contradicted); more data"
-        " (not testable here); weak models are less similar to each other (open)."
-    )
-    assert name_predictions(found[4:]) == "Weak models are less similar to each other (open)."
-    assert name_predictions([]) == ""
