@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from core.errors import DeviceError
-from core.settings import choose_device, store_path
+from core.settings import choose_device, find_cuda, store_path
 
 
 def test_store_path_prefers_the_flag(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,3 +39,16 @@ def test_what_torch_cannot_read_is_no_device(given: str) -> None:
 def test_auto_always_finds_one() -> None:
     assert choose_device("auto").type in {"cuda", "mps", "cpu"}
     assert choose_device("cpu") == torch.device("cpu")
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_only_a_driver_makes_torch_look_for_cuda(
+    there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = []
+    monkeypatch.setattr("core.settings._has_driver", lambda: there)
+    monkeypatch.setattr(
+        "core.settings.choose_device", lambda name: looked.append(name) or torch.device("cuda")
+    )
+    assert (find_cuda("auto"), find_cuda("cpu")) == (torch.device("cuda") if there else None, None)
+    assert looked == ["auto"] * there

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 
 from core.errors import DeviceError, MetricError  # noqa: E402
-from core.metrics import METRICS, catalog  # noqa: E402
+from core.metrics import METRICS  # noqa: E402
 from core.metrics.catalog import make_engine  # noqa: E402
 from core.pairs import on_torch  # noqa: E402
 from core.spaces import neighbors  # noqa: E402
@@ -137,7 +137,8 @@ def test_the_released_variant_is_refused():
 @pytest.mark.parametrize("there", [True, False])
 def test_auto_takes_a_gpu_where_there_is_one_and_numpy_for_all_else(there, monkeypatch):
     place = torch.device("cuda" if there else "mps")
-    monkeypatch.setattr(catalog, "choose_device", lambda _: place)
+    monkeypatch.setattr("core.settings._has_driver", lambda: True)
+    monkeypatch.setattr("core.settings.choose_device", lambda _: place)
     kinds = {name: type(make_engine(name, device="auto")).__module__ for name in METRICS}
     on_torch_names = {name for name, kind in kinds.items() if kind == "core.pairs.on_torch"}
     assert on_torch_names == (set(ON_TORCH) if there else set())

@@ -219,7 +219,8 @@ def test_a_gpu_searches_among_many_stimuli_where_there_is_one(
     device, there, many, place, monkeypatch
 ):
     monkeypatch.setattr(core.study.study, "MANY", many)
-    monkeypatch.setattr(core.study.study, "choose_device", lambda _: SimpleNamespace(type=there))
+    monkeypatch.setattr("core.settings._has_driver", lambda: True)
+    monkeypatch.setattr("core.settings.choose_device", lambda _: SimpleNamespace(type=there))
     found = []
 
     def finder(name):
