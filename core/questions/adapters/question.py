@@ -162,8 +162,7 @@ class Adaptation(StudyQuestion):
     @property
     def label(self) -> str:
         """Return the title of an axis of alignment."""
-        k = self.measure.settings.get("k")
-        return f"{self.measure.spec.short} with the reference{f' (k = {k})' if k else ''}"
+        return f"{self.measure.spec.short} with the reference"
 
     def complete(self, study: Study) -> Adaptation:
         """Name encoders, references and their layers, the usual ones if none are named; raise for
