@@ -12,9 +12,8 @@ import pandas as pd
 from core.options import build
 from core.questions.asking import recipe_of
 from core.settings import ROOT
-from core.theory.deep_linear.breakers import BREAKERS
 from core.theory.deep_linear.question import PRESETS, DeepLinear, Symmetry
-from core.theory.deep_linear.runs import Tables
+from core.theory.deep_linear.setup import BREAKERS, Tables
 
 FOLDER = ROOT / "data" / "theory"
 

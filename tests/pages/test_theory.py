@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.theory.deep_linear import question, runs
+from core.theory.deep_linear import runs, setup
 from tests.pages.seen import charts, said
 
 SMALL = {"inputs": "3", "labels": "3", "rank": "2", "a": "3", "b": "2, 3", "c": "2", "d": "4"}
@@ -16,7 +16,7 @@ def _shorter(monkeypatch) -> None:
     """Train for a moment, and break the theorem in two ways."""
     monkeypatch.setattr(runs, "COUNTS", (0, 50))
     monkeypatch.setattr(runs, "SYMMETRY_STEPS", 50)
-    monkeypatch.setattr(question, "WAYS", ("saddle", "two-saddles"))
+    monkeypatch.setattr(setup, "WAYS", ("saddle", "two-saddles"))
 
 
 @pytest.fixture

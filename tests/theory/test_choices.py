@@ -8,16 +8,14 @@ import pytest
 
 from core.errors import InputError, UnknownNameError
 from core.options import options_of
-from core.theory.deep_linear import breakers, question, runs
-from core.theory.deep_linear.breakers import BREAKERS
+from core.theory.deep_linear import breakers, runs, setup
 from core.theory.deep_linear.question import (
     PRESETS,
-    WAYS,
     DeepLinear,
-    Networks,
     Symmetry,
-    break_all,
 )
+from core.theory.deep_linear.setup import BREAKERS, WAYS, Networks
+from core.theory.deep_linear.simulate import break_all
 
 SMALL = Networks(inputs=3, labels=3, rank=2, a=(3,), b=(2, 3), c=(2,), d=(4,))
 
@@ -58,7 +56,7 @@ def test_every_preset_has_tables_findings_and_figures(preset) -> None:
 @pytest.mark.usefixtures("_short")
 def test_the_ways_to_break_it_are_rows_of_one_table(monkeypatch) -> None:
     assert len(WAYS) == len(BREAKERS) + 1
-    monkeypatch.setattr(question, "WAYS", ("labels", "edge-of-stability"))
+    monkeypatch.setattr(setup, "WAYS", ("labels", "edge-of-stability"))
     table = break_all(SMALL)["looks"]
     assert table["preset"].tolist() == ["labels", "edge-of-stability"]
     assert table["reached"][0] < 1

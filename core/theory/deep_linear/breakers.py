@@ -1,15 +1,14 @@
-"""Ways to break the theorem, as data. At strength 0 every layer of both networks is aligned.
+"""How each way breaks the theorem. At strength 0 every layer of both networks is aligned.
 
 Source: Ziyin and Chuang 2025, section 5, which has six (the edge of stability is
-`core.theory.deep_linear.runs.EDGE`), and footnotes 2 and 9.
+`core.theory.deep_linear.runs.approach_edge`), and footnotes 2 and 9.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 
@@ -142,30 +141,18 @@ def _solve_noisy(nets: Pair, _: float) -> Solve | None:
 
 
 @dataclass(frozen=True)
-class Breaker:
-    """A way to break the theorem.
+class Trial:
+    """How a breaker of `setup.BREAKERS` is tried.
 
-    broken: the assumption. unit: of the strength. change: both networks. solve: the closed form of
-    the solution, None if there is none; theory: its networks, if not those trained.
-    related: correlation of the paired inputs. counts: what the strength is a number of.
+    change: both networks. solve: the closed form of the solution, None if there is none; theory:
+    its networks, if not those trained. related: correlation of the paired inputs.
     """
 
-    title: str
-    broken: str
-    mechanism: str
-    formula: str
-    unit: str
-    strengths: tuple[float, ...]
     change: Callable[[Pair, float], Pair] = lambda nets, _: nets
     train: Callable[[Net, float], Weights] = lambda net, _: end_entropic(net)
     solve: Callable[[Pair, float], Solve | None] = lambda *_: least_entropy
     theory: Callable[[Pair, float], Pair] | None = None
     related: Callable[[float], float] = lambda _: 1.0
-    counts: Literal["", "modes", "labels"] = ""
-
-    def allowed(self, *, modes: int, labels: int) -> tuple[float, ...]:
-        most = {"": math.inf, "modes": modes - 1, "labels": labels}[self.counts]
-        return tuple(each for each in self.strengths if each <= most)
 
 
 class Broken(NamedTuple):
@@ -177,15 +164,15 @@ class Broken(NamedTuple):
 
 def break_alignment(name: str, nets: Pair, strength: float) -> Broken:
     """Train two networks under a breaker."""
-    breaker = BREAKERS[name]
-    changed = breaker.change(nets, strength)
-    ends = [breaker.train(net, strength) for net in changed]
-    measured = _align(changed, ends, breaker.related(strength))
-    solve = breaker.solve(changed, strength)
+    trial = TRIALS[name]
+    changed = trial.change(nets, strength)
+    ends = [trial.train(net, strength) for net in changed]
+    measured = _align(changed, ends, trial.related(strength))
+    solve = trial.solve(changed, strength)
     if solve is None:
         return Broken(measured, None)
-    solved = breaker.theory(nets, strength) if breaker.theory else changed
-    return Broken(measured, _align(solved, [*map(solve, solved)], breaker.related(strength)))
+    solved = trial.theory(nets, strength) if trial.theory else changed
+    return Broken(measured, _align(solved, [*map(solve, solved)], trial.related(strength)))
 
 
 def _align(nets: Pair, weights: Sequence[Weights], related: float) -> Matrix:
@@ -197,97 +184,37 @@ def _align(nets: Pair, weights: Sequence[Weights], related: float) -> Matrix:
     return torch.tensor(scores, dtype=torch.float64)
 
 
-BREAKERS: Mapping[str, Breaker] = {
-    "weight-decay": Breaker(
-        "Weight decay",
-        "noise alone chooses",
-        "Balanced norms leave the view Z in every hidden layer but the last.",
-        r"h^i = R_i\, \Sigma^{i/D} E^\top M^I Z x, \qquad U \Sigma E^\top = (M^O)^{-1} V (M^I"
-        r" Z)^{-1}",
-        "share of the decay in the penalty",
-        (0.0, 0.25, 0.5, 0.75, 1.0),
+TRIALS: Mapping[str, Trial] = {
+    "weight-decay": Trial(
         train=end_mixed,
         solve=lambda _, s: {0.0: least_entropy, 1.0: least_norm}.get(s),
     ),
-    "gradient-flow": Breaker(
-        "Gradient flow",
-        "noise, finite steps",
-        "Differences of layers never change: first weights decide.",
-        r"\tfrac{d}{dt}\left(W_{i+1}^\top W_{i+1} - W_i W_i^\top\right) = 0",
-        "random share of the first weights",
-        (0.0, 0.1, 0.25, 0.5, 1.0),
+    "gradient-flow": Trial(
         train=follow_flow,
         solve=lambda _, s: None if s else least_entropy,
     ),
-    "labels": Breaker(
-        "Transformed labels",
-        "the same labels",
-        "Solutions depend on views Φ y of the labels, not of the inputs.",
-        r"y \to \Phi y, \qquad \Phi_A \neq \Phi_B",
-        "spread of log Φ",
-        (0.0, 0.25, 0.5, 1.0),
+    "labels": Trial(
         change=lambda nets, s: _both(nets, lambda net: relabel(net, s)),
     ),
-    "saddle": Breaker(
-        "Saddle",
-        "a global minimum",
-        "A solution of lower rank lacks modes that the other one has.",
-        r"\operatorname{rank}(W_D \cdots W_1) < \operatorname{rank}(V)",
-        "modes that one network lacks",
-        (0.0, 1.0, 2.0),
+    "saddle": Trial(
         change=narrow,
         theory=lambda nets, s: lack_modes(nets, s, both=False),
-        counts="modes",
     ),
-    "private-data": Breaker(
-        "Private features",
-        "the same data",
-        "If labels depend on private features, the two maps differ.",
-        r"x_A = x + z_A, \qquad x_B = x + z_B, \qquad y = V x + s (P_A z_A + P_B z_B) + \epsilon",
-        "weight of the private features in the labels, 0 for the control",
-        (0.0, 0.25, 0.5, 1.0),
+    "private-data": Trial(
         change=add_private_features,
     ),
-    "nonlinear-labels": Breaker(
-        "Nonlinear labels",
-        "independent errors",
-        "Errors depend on the inputs; moments do not factorize.",
-        r"y = V x + C q(x) + \epsilon, \qquad q_k = \tfrac{1}{\sqrt 2}(z_k^2 - 1), \qquad z ="
-        r" \Sigma_x^{-1/2} x",
-        "standard deviation of the nonlinear part, over that of the linear one",
-        (0.0, 0.5, 1.0, 2.0, 4.0),
+    "nonlinear-labels": Trial(
         change=curve_labels,
         solve=lambda _, s: None if s else least_entropy,
     ),
-    "quiet-labels": Breaker(
-        "Labels without noise",
-        "noise in every mode",
-        "A mode without noise fades; without any, first weights decide.",
-        r"\operatorname{rank}(\sqrt{\Sigma_\epsilon}\, V) < \operatorname{rank}(V)",
-        "directions of the labels without noise",
-        tuple(map(float, range(13))),
+    "quiet-labels": Trial(
         change=quiet_labels,
         solve=_solve_noisy,
-        counts="labels",
     ),
-    "unrelated-data": Breaker(
-        "Unrelated data",
-        "paired inputs",
-        "Networks that learn the same share nothing on unrelated pairs.",
-        r"\mathbb{E}[x_A x_B^\top] = (1 - s)\, \Sigma_x, \qquad \mathrm{CKA} \to (1 - s)^2\,"
-        r" \mathrm{CKA}",
-        "1 − correlation of the paired inputs",
-        (0.0, 0.25, 0.5, 0.75, 1.0),
+    "unrelated-data": Trial(
         related=lambda s: 1 - s,
     ),
-    "two-saddles": Breaker(
-        "Two saddles",
-        "the same solution",
-        "Saddles without a common mode have alignment 0, never below.",
-        r"f(x) = \sum_{k \in I} \sigma_k u_k e_k^\top \Sigma_x^{-1/2} x, \qquad I_A \neq I_B",
-        "modes that each network lacks, the weakest and the strongest",
-        (0.0, 1.0, 2.0),
+    "two-saddles": Trial(
         change=lambda nets, s: lack_modes(nets, s, both=True),
-        counts="modes",
     ),
 }

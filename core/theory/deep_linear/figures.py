@@ -24,7 +24,7 @@ from core.figures.grammar import (
     Scale,
 )
 from core.figures.theme import Mode
-from core.theory.deep_linear.runs import DATA, NO_NOISE, NOISE
+from core.theory.deep_linear.setup import DATA, NO_NOISE, NOISE
 
 ALIGNMENT = Axis("linear CKA", range=(0, 1.02))
 CKA = Scale("alignment", "linear CKA", low=0.0, high=1.0)

@@ -10,20 +10,26 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import pandas as pd
 
-from core.errors import InputError, UnknownNameError
+from core.errors import InputError
 from core.figures.grammar import Plot
-from core.options import option, part, seed_option
-from core.progress import tell_each
+from core.options import option, part
 from core.questions.finding import Finding
 from core.questions.question import Answer, Question
 from core.statistics.intervals import mean_interval
-from core.theory.deep_linear import figures, runs
-from core.theory.deep_linear.breakers import BREAKERS
-from core.theory.deep_linear.minima import least_entropy
-from core.theory.deep_linear.network import Net, make_nets
-from core.theory.deep_linear.runs import NETWORKS, NO_NOISE, NOISE, Tables
-from core.theory.deep_linear.training import Descent
-from core.theory.simulation import in_one_thread
+from core.theory.deep_linear import figures
+from core.theory.deep_linear.setup import (
+    BREAKERS,
+    CONTROL,
+    EDGE,
+    EDGE_BATCH,
+    NO_NOISE,
+    NOISE,
+    SETTLED,
+    Descent,
+    Networks,
+    Tables,
+    late,
+)
 
 PresetName = Literal[
     "sgd",
@@ -44,92 +50,6 @@ PresetName = Literal[
     "unrelated-data",
     "two-saddles",
 ]
-
-
-def _widths(name: str, *widths: int) -> Any:
-    text = f"widths of the hidden layers of {name}"
-    return option(widths, least=1, most=32, label=f"Network {name}", help=text)
-
-
-@dataclass(frozen=True)
-class Networks:
-    """The world, the networks, and how SGD goes if it trains them."""
-
-    inputs: int = option(5, least=1, most=64, help="inputs of the world")
-    labels: int = option(5, least=1, most=64, help="labels of the world")
-    rank: int = option(
-        3, least=1, most=64, label="Rank of V", help="rank of the map from inputs to labels"
-    )
-    a: tuple[int, ...] = _widths("a", 6, 7)
-    b: tuple[int, ...] = _widths("b", 5, 9, 8)
-    c: tuple[int, ...] = _widths("c", 4)
-    d: tuple[int, ...] = _widths("d", 7, 5, 6, 8)
-    condition: float = option(
-        4.0,
-        least=1,
-        most=1_000,
-        label="Condition of M Z",
-        help="how unevenly frozen matrix and view stretch the inputs, 1 for a rotation",
-    )
-    step: tuple[float, ...] = option(
-        (),
-        least=1e-4,
-        most=1,
-        metavar="ETA",
-        label="Step η",
-        help="size of SGD's steps, up to six if they are compared (those of the preset)",
-    )
-    batch: int | None = option(
-        None,
-        least=1,
-        most=4096,
-        help="samples per step of SGD, whose gradients are averaged (the preset's)",
-    )
-    seed: int = seed_option("seed of the world and of all networks")
-
-    def draw(self) -> tuple[Net, ...]:
-        return make_nets(
-            (self.a, self.b, self.c, self.d),
-            d=self.inputs,
-            c=self.labels,
-            rank=self.rank,
-            condition=self.condition,
-            seed=self.seed,
-        )
-
-    def descent(self, usual: Descent) -> Descent:
-        return Descent(self.step[0] if self.step else usual.step, self.batch or usual.batch)
-
-    @property
-    def world(self) -> dict[str, int]:
-        return {"d": self.inputs, "c": self.labels, "rank": self.rank, "seed": self.seed}
-
-
-def break_all(networks: Networks) -> Tables:
-    """Return a row for each way to break the theorem: preset, title, broken, mechanism; reached:
-    the least alignment at the last strength, or with the larger step; predicted.
-    """
-    rows = []
-    for name in tell_each(WAYS, "ways"):
-        if name in BREAKERS:
-            one = BREAKERS[name]
-            about = [one.title, one.broken, one.mechanism]
-            hardest = one.allowed(modes=networks.rank, labels=networks.labels)[-1:]
-            last = runs.sweep(name, networks.draw(), hardest)["looks"].iloc[0]
-            reached, predicted = last["measured"], last["predicted"]
-        else:
-            about = [PRESETS[name].title, "small steps"]
-            about += ["Descent stays at sharpness 2 / η; the aligned solution is sharper."]
-            late = _late(runs.approach_edge(networks.world, networks.a[0])["looks"])
-            reached = late.loc[late["step"] == late["step"].max(), "alignment"].mean()
-            predicted = math.nan
-        rows.append([name, *about, float(reached), float(predicted)])
-    columns = ["preset", "title", "broken", "mechanism", "reached", "predicted"]
-    return {"looks": pd.DataFrame(rows, columns=columns)}
-
-
-def _late(looks: pd.DataFrame) -> pd.DataFrame:
-    return looks[looks["time"] > 0.4 * looks["time"].max()]
 
 
 # --- findings ---
@@ -181,7 +101,7 @@ def _of_minima(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
 def _of_sharpness(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
     data = {"sharpens": "strong modes have little noise", "flattens": "the view is ill-conditioned"}
     for (name, run), rows in looks.groupby(["data", "run"], sort=False):
-        first, last = rows[rows["at"] >= runs.SETTLED].iloc[[0, -1]].to_dict("records")
+        first, last = rows[rows["at"] >= SETTLED].iloc[[0, -1]].to_dict("records")
         ratio = last["sharpness"] / first["sharpness"]
         moves = "rises" if ratio > 1.1 else "falls" if ratio < 0.9 else "hardly changes"
         yield Finding(
@@ -196,16 +116,16 @@ def _of_sharpness(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
 
 def _of_edge(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
     for step, rows in looks.groupby("step", sort=False):
-        late = _late(rows)
+        end = late(rows)
         lost = rows["sharpness"].isna().any()
         theory = rows["sharpness_theory"].iloc[0] * step / 2
-        place = "at" if late["edge"].mean() > 0.75 else "below"
+        place = "at" if end["edge"].mean() > 0.75 else "below"
         yield Finding(
             f"with steps of {step:.3g}, descent stays {place} the edge of stability",
-            math.nan if lost else late["edge"].mean(),
+            math.nan if lost else end["edge"].mean(),
             name="sharpness / (2/η)",
             note=f"The theorem's solution is at {theory:.2f}. Alignment with it is"
-            f" {late['alignment'].mean():.3f}.",
+            f" {end['alignment'].mean():.3f}.",
             reason=f"descent diverged before {rows['at'].iloc[-1]:,} steps" if lost else "",
         )
 
@@ -221,12 +141,12 @@ def _of_limits(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
 def _of_hierarchy(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
     for training, rows in looks.groupby("training", sort=False):
         same = rows.set_index("differs")["same_layer"]
-        others = same.drop(runs.CONTROL)
+        others = same.drop(CONTROL)
         yield _cka(
             f"{training}: the same layers of two networks agree least if they differ in"
             f" {others.idxmin()}",
             others.min(),
-            f"With other {runs.CONTROL} alone it is {same[runs.CONTROL]:.3f}.",
+            f"With other {CONTROL} alone it is {same[CONTROL]:.3f}.",
         )
 
 
@@ -265,7 +185,6 @@ class Preset:
     title: str
     claim: str
     formula: str
-    run: Callable[[DeepLinear], Tables]
     say: Callable[[pd.DataFrame, Tables], Iterator[Finding]]
     plot: Callable[[pd.DataFrame], Plot]
     descent: Descent | None = None
@@ -278,7 +197,6 @@ PRESETS: Mapping[str, Preset] = {
         "SGD at a finite step leads every layer of every network near the same representation. The"
         " same steps without noise do not.",
         r"W_i \leftarrow W_i - \eta\, \nabla_{W_i} \ell(x)",
-        lambda ask: runs.train_noisily(ask.networks.draw(), ask.descent),
         _of_training,
         figures.over_training,
         Descent(0.003),
@@ -289,7 +207,6 @@ PRESETS: Mapping[str, Preset] = {
         "At the least entropy all layers of all networks are aligned (theorem 1).",
         r"\min_\theta\; \mathbb{E}[\ell] + \eta\, \mathbb{E}\lVert\nabla \ell\rVert^2, \qquad \eta"
         r" \to 0",
-        lambda ask: runs.train_entropic(ask.networks.draw()),
         _of_training,
         figures.over_training,
     ),
@@ -297,7 +214,6 @@ PRESETS: Mapping[str, Preset] = {
         "Other minima",
         "Almost all solutions of the same loss are not aligned (section 3).",
         r"W_i \to T^{-1} W_i, \qquad W_{i+1} \to W_{i+1} T",
-        lambda ask: runs.draw_minima(ask.networks.draw(), ask.descent),
         _of_minima,
         figures.other_minima,
         Descent(0.003),
@@ -308,23 +224,19 @@ PRESETS: Mapping[str, Preset] = {
         "The force that aligns also changes the sharpness. On some data it sharpens, on others it"
         " flattens (footnote 20); without noise neither happens.",
         r"\lambda_{\max}(\nabla^2 L)",
-        lambda ask: runs.follow_sharpness(ask.networks.world, ask.networks.a, ask.descent),
         _of_sharpness,
         figures.sharpness,
         Descent(0.01, 256),
         steps=1,
     ),
     "edge-of-stability": Preset(
-        "Edge of stability",
+        EDGE,
         "If the aligned solution is sharper than 2 / η, descent stays at this edge and cannot reach"
         " it; smaller steps pass it.",
         r"\lambda_{\max}(\nabla^2 L) \le 2 / \eta",
-        lambda ask: runs.approach_edge(
-            ask.networks.world, ask.networks.a[0], ask.networks.step, ask.descent.batch
-        ),
         _of_edge,
         figures.edge,
-        Descent(0.0, runs.EDGE_BATCH),
+        Descent(0.0, EDGE_BATCH),
         steps=6,
     ),
     "limits": Preset(
@@ -332,13 +244,6 @@ PRESETS: Mapping[str, Preset] = {
         "The limits of small steps and of long time do not commute (equation 72).",
         r"\lim_{t \to \infty} \lim_{\eta \to 0^+} \theta(t, \eta) \neq"
         r" \lim_{\eta \to 0^+} \lim_{t \to \infty} \theta(t, \eta)",
-        lambda ask: runs.sweep_limits(
-            ask.networks.draw()[:2],
-            [
-                Descent(step, ask.descent.batch)
-                for step in ask.networks.step or (0.01, 0.003, 0.001, 0.0003)
-            ],
-        ),
         _of_limits,
         figures.limits,
         Descent(0.0),
@@ -349,7 +254,6 @@ PRESETS: Mapping[str, Preset] = {
         "What layers depend on: with noise on the labels alone, with weight decay also on views and"
         " frozen matrices, with gradient flow on everything (section 6).",
         "",
-        lambda ask: runs.compare_universality(ask.networks.draw(), ask.descent),
         _of_hierarchy,
         figures.hierarchy,
         Descent(0.003),
@@ -359,14 +263,10 @@ PRESETS: Mapping[str, Preset] = {
         "All ways to break it",
         "Perfect alignment is this model's default; each way breaks an assumption (section 5).",
         "",
-        lambda ask: break_all(ask.networks),
         _of_breakers,
         figures.breakers,
     ),
 }
-
-
-WAYS = (*BREAKERS, "edge-of-stability")
 
 
 def preset_of(name: str) -> Preset:
@@ -375,13 +275,8 @@ def preset_of(name: str) -> Preset:
         return PRESETS[name]
     breaker = BREAKERS[name]
 
-    def run(ask: DeepLinear) -> Tables:
-        world = ask.networks
-        strengths = breaker.allowed(modes=world.rank, labels=world.labels)
-        return runs.sweep(name, world.draw(), strengths)
-
     claim = f"{breaker.mechanism} Strength: {breaker.unit}."
-    return Preset(breaker.title, claim, breaker.formula, run, _of_sweep, figures.broken)
+    return Preset(breaker.title, claim, breaker.formula, _of_sweep, figures.broken)
 
 
 # --- questions ---
@@ -434,8 +329,9 @@ class DeepLinear(Question):
         return self
 
     def simulate(self) -> Tables:
-        with in_one_thread():
-            return preset_of(self.preset).run(self.complete(None))
+        from core.theory.deep_linear.simulate import run_preset  # torch takes seconds, and 500 MB
+
+        return run_preset(self.complete(None).preset, self.networks, self.descent)
 
     def findings(self, tables: Tables) -> list[Finding]:
         return list(preset_of(self.preset).say(tables["looks"], tables))
@@ -482,26 +378,11 @@ class Symmetry(Question):
     after: AfterName = option("SGD", help="where the weights come from")
     networks: Networks = part(Networks)
 
-    def weights(self) -> tuple[Net, list[Any]]:
-        net = self.networks.draw()[NETWORKS.index(self.network)]
-        if self.layer > len(net.widths):
-            raise InputError(
-                f"network {self.network} has {len(net.widths)} hidden layers, not {self.layer}"
-            )
-        if self.after == "SGD":
-            return net, runs.solve_repeatedly(net, self.networks.descent(runs.SYMMETRY))
-        start = self.after == "first weights"
-        return net, [net.start if start else least_entropy(net)]
-
     def simulate(self) -> Tables:
-        """Return `move_along`'s tables of the first training, and `least`: λ* of all."""
-        with in_one_thread():
-            net, ends = self.weights()
-            generators = runs.generators(net.widths[self.layer - 1])
-            if self.along not in generators:
-                raise UnknownNameError("symmetric matrix T", self.along, generators)
-            tables = runs.move_along(net, ends[0], layer=self.layer, by=generators[self.along])
-            return tables | {"least": runs.least_values(net, ends, layer=self.layer)}
+        """Return `runs.move_along`'s tables of the first training, and `least`: λ* of all."""
+        from core.theory.deep_linear.simulate import move_layer  # as above
+
+        return move_layer(self.networks, self.network, self.layer, self.along, self.after)
 
     def findings(self, tables: Tables) -> list[Finding]:
         rows = tables["least"]

@@ -44,8 +44,21 @@ from core.theory.deep_linear.network import (
     root,
     sharpness,
 )
-from core.theory.deep_linear.training import (
+from core.theory.deep_linear.setup import (
+    CONTROL,
+    DATA,
+    EDGE_BATCH,
+    NETWORKS,
+    NO_NOISE,
+    NOISE,
+    POINTS,
+    REACH,
     Descent,
+    Tables,
+    name_generators,
+)
+from core.theory.deep_linear.training import (
+    check,
     descend_entropic,
     end_entropic,
     end_mixed,
@@ -56,9 +69,6 @@ from core.theory.deep_linear.training import (
 )
 
 Row = dict[str, Any]
-Tables = dict[str, pd.DataFrame]
-NETWORKS = "abcd"
-NOISE, NO_NOISE = "with noise", "without noise"
 COUNTS = (0, 30, 100, 200, 400, 800, 1_500, 3_000, 6_000, 12_000, 25_000, 50_000, 75_000, 100_000)
 EVERY = 25  # steps of descent on the entropic loss between two looks
 
@@ -86,7 +96,7 @@ def train_noisily(nets: Sequence[Net], descent: Descent, *, counts: Sequence[int
         way, steps = replace(descent, batch=batch), counts or COUNTS
         runs = [run_sgd(net, way, counts=steps) for net in nets]
         for count, *held in zip(steps, *runs, strict=True):
-            descent.check(held, count)
+            check(descent, held, count)
             _look(found, nets, held, {"run": run, "at": count})
     return {name: pd.DataFrame(rows) for name, rows in found.items()}
 
@@ -164,15 +174,13 @@ def _measure(net: Net, weights: Weights) -> list[Row]:
 
 # --- sharpness, and its edge ---
 
-DATA = {"sharpens": "Little noise in strong modes", "flattens": "Ill-conditioned view"}
 WORLDS: Mapping[str, Mapping[str, Any]] = {
     "sharpens": {"quiet": 1e3, "condition": 1.0, "noise": 24.0, "scale": 0.5},
     "flattens": {"quiet": None, "condition": 10.0, "noise": 24.0, "scale": 0.5},
     "edge": {"quiet": 1e3, "condition": 4.0, "noise": 40.0, "scale": 0.5},
 }
 COURSE_STEPS, LOOKS = 150_000, 16
-SETTLED = 1_500  # steps after which the loss has settled
-EDGE_BATCH, EDGE_TIME = 1024, 80.0  # η² times the number of steps
+EDGE_TIME = 80.0  # η² times the number of steps
 BETWEEN = 0.4  # where the edge of the large step lies, from the flat solution to the aligned one
 _LOST = 1e9  # a loss from which no descent returns
 
@@ -240,7 +248,6 @@ def _course(net: Net, descent: Descent, until: int, about: Row) -> Iterator[Row]
 
 SYMMETRY = Descent(0.01)
 SYMMETRY_STEPS, REPEATS = 100_000, 5
-REACH, POINTS = 1.0, 41  # of λ
 
 
 def generators(width: int) -> dict[str, Matrix]:
@@ -250,9 +257,9 @@ def generators(width: int) -> dict[str, Matrix]:
     eye = torch.eye(width, dtype=torch.float64)
     seed = torch.Generator().manual_seed(0)
     draw = torch.randn(width, width, generator=seed, dtype=torch.float64)
-    units = {f"unit {j + 1}": torch.diag(eye[j]) for j in range(width)}
     random = (draw + draw.T) / torch.linalg.matrix_norm(draw + draw.T, 2)
-    return {"all units": eye, **units, "random": random}
+    matrices = [eye, *map(torch.diag, eye), random]
+    return dict(zip(name_generators(width), matrices, strict=True))
 
 
 def solve_repeatedly(net: Net, descent: Descent, repeats: int = REPEATS) -> list[Weights]:
@@ -376,7 +383,6 @@ def sweep_limits(nets: Sequence[Net], descents: Sequence[Descent]) -> Tables:
     return {"looks": pd.DataFrame(rows)}
 
 
-CONTROL = "samples"
 DIFFERENCES: Mapping[str, Callable[[Net, Net], Net]] = {  # from the first network, and another
     CONTROL: lambda a, _: a,
     "first weights": lambda a, b: replace(a, seed=b.seed),

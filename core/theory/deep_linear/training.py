@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
@@ -13,6 +12,7 @@ from jaxtyping import Float64
 from core.errors import InputError, TrainingError
 from core.theory.deep_linear.minima import least_entropy_value, least_norm
 from core.theory.deep_linear.network import Matrix, Net, Scalar, Weights, entropy, loss, root
+from core.theory.deep_linear.setup import Descent
 from core.theory.simulation import Objective, descend
 
 ETAS = (1e-2, 1e-3, 1e-4)  # of the entropic loss, towards the limit η → 0
@@ -22,20 +22,12 @@ _DRAWN = 8192  # steps at once
 Stack = Float64[np.ndarray, "D m m"]
 
 
-@dataclass(frozen=True)
-class Descent:
-    """SGD: the size of its steps, and the samples per step; 0 for the expected loss, no noise."""
-
-    step: float
-    batch: int = 1
-
-    def check(self, held: Sequence[Weights], count: int) -> None:
-        """Raise InputError if any weights have diverged before this number of steps."""
-        if not all(map(is_finite, held)):
-            raise InputError(
-                f"descent diverged before {count:,} steps of size {self.step:g};"
-                " take a smaller step"
-            )
+def check(descent: Descent, held: Sequence[Weights], count: int) -> None:
+    """Raise InputError if any weights have diverged before this number of steps."""
+    if not all(map(is_finite, held)):
+        raise InputError(
+            f"descent diverged before {count:,} steps of size {descent.step:g}; take a smaller step"
+        )
 
 
 def run_sgd(
@@ -102,7 +94,7 @@ def end_noisily(
 ) -> Weights:
     """Return the weights after so many steps of SGD; raises InputError if it diverges."""
     (end,) = run_sgd(net, descent, counts=[steps], stream=stream)
-    descent.check([end], steps)
+    check(descent, [end], steps)
     return end
 
 

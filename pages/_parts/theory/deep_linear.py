@@ -13,13 +13,19 @@ from core.questions.finding import sentences
 from core.theory.deep_linear import figures
 from core.theory.deep_linear.question import (
     PRESETS,
-    WAYS,
     DeepLinear,
-    Networks,
     Symmetry,
     preset_of,
 )
-from core.theory.deep_linear.runs import NETWORKS, POINTS, REACH, Tables, generators
+from core.theory.deep_linear.setup import (
+    NETWORKS,
+    POINTS,
+    REACH,
+    WAYS,
+    Networks,
+    Tables,
+    name_generators,
+)
 from core.theory.shipped import recall
 from pages._parts.theory import held
 from pages._shared import address, bar, controls, exportbar, frame, prose
@@ -158,7 +164,8 @@ def pick_symmetry(networks: Networks) -> Symmetry:
             layers = {place: f"{place}" for place in range(1, len(widths[network]) + 1)}
             layer = controls.pick_segment("Hidden layer", layers, "layer", start=1)
             after = controls.pick_option(MOVED["after"])
-        along = controls.Look(labels={one: one for one in generators(widths[network][layer - 1])})
+        generators = name_generators(widths[network][layer - 1])
+        along = controls.Look(labels={one: one for one in generators})
         chosen = controls.pick_option(MOVED["along"], along)
     values = {"network": network, "layer": layer, "along": chosen, "after": after}
     return replace(build(Symmetry, values), networks=networks)

@@ -11,12 +11,13 @@ import torch
 from core.statistics.intervals import mean_interval
 from core.theory.deep_linear import breakers
 from core.theory.deep_linear.breakers import (
-    BREAKERS,
+    TRIALS,
     add_private_features,
     break_alignment,
     keep_modes,
 )
 from core.theory.deep_linear.network import draw_matrix, loss, make_nets
+from core.theory.deep_linear.setup import BREAKERS
 from core.theory.deep_linear.training import end_entropic, flow
 from tests.theory.deep_linear import literal
 
@@ -92,9 +93,9 @@ def test_private_features_make_the_maps_differ_on_the_same_inputs() -> None:
 
 def predicted(name, nets, strength) -> torch.Tensor:
     """Return the least alignment that the theory predicts, without training."""
-    breaker = BREAKERS[name]
-    changed = breaker.change(nets, strength)
-    solve = breaker.solve(changed, strength)
+    trial = TRIALS[name]
+    changed = trial.change(nets, strength)
+    solve = trial.solve(changed, strength)
     goals = [solve(net) for net in changed]
     return breakers._align(changed, goals, 1.0).min()
 

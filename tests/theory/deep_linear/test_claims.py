@@ -13,8 +13,6 @@ from core.statistics.intervals import mean_interval
 from core.theory.deep_linear.minima import least_entropy, least_norm
 from core.theory.deep_linear.network import make_nets, sharpness
 from core.theory.deep_linear.runs import (
-    NO_NOISE,
-    NOISE,
     SYMMETRY,
     WORLDS,
     approach_edge,
@@ -25,7 +23,7 @@ from core.theory.deep_linear.runs import (
     train_entropic,
     train_noisily,
 )
-from core.theory.deep_linear.training import Descent
+from core.theory.deep_linear.setup import NO_NOISE, NOISE, Descent
 
 SIZES = {"d": 5, "c": 5, "rank": 3}
 FOUR = ((6, 7), (5, 9, 8), (4,), (7, 5, 6, 8))

@@ -19,10 +19,7 @@ from core.theory.deep_linear.network import (
     sharpness,
 )
 from core.theory.deep_linear.runs import (
-    CONTROL,
     DIFFERENCES,
-    NO_NOISE,
-    NOISE,
     approach_edge,
     compare_universality,
     follow_sharpness,
@@ -32,7 +29,8 @@ from core.theory.deep_linear.runs import (
     sweep_limits,
     train_noisily,
 )
-from core.theory.deep_linear.training import Descent, run_sgd
+from core.theory.deep_linear.setup import CONTROL, NO_NOISE, NOISE, Descent
+from core.theory.deep_linear.training import run_sgd
 from tests.theory.deep_linear import literal
 
 FEW = {"d": 2, "c": 2, "rank": 1, "seed": 3}

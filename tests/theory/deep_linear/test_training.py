@@ -21,8 +21,8 @@ from core.theory.deep_linear.network import (
     sharpness,
 )
 from core.theory.deep_linear.runs import draw_minima, train_noisily
+from core.theory.deep_linear.setup import Descent
 from core.theory.deep_linear.training import (
-    Descent,
     descend_entropic,
     draw_samples,
     end_entropic,
