@@ -15,7 +15,8 @@ def test_the_pages_import_nothing_heavy_and_a_process_that_is_started_for_work_d
         " pages._parts.images.extremes, pages._parts.images.explore, pages._parts.images.language,"
         " pages._parts.transfer.adapters, pages._parts.transfer.prefixes,"
         " pages._parts.transfer.probes, pages._parts.transfer.unpaired,"
-        " pages._parts.robustness.controls, pages._parts.theory.deep_linear, core.questions.benefits;"
+        " pages._parts.robustness.controls, pages._parts.theory.deep_linear,"
+        " core.questions.benefits;"
         f" print([name for name in {HEAVY!r} if name in sys.modules])"
     )
     done = subprocess.run(
