@@ -17,9 +17,11 @@ needs one are not drawn. A click on a legend entry hides all that has its name.
 from __future__ import annotations
 
 import math
+import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -27,6 +29,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
+from core.figures import palette
 from core.figures.drawing import (
     Drawing,
     Tree,
@@ -275,13 +278,14 @@ class Facet:
     """A panel for each value of a column.
 
     names: of the panels in their order; other values are left out. head, note: templates over the
-    panel's first row, or functions of its rows that return finished text. columns: most next to
-    each other; one on a phone. share: the axes that all panels have in common.
+    panel's first row, or functions of its rows that return finished text; the head is the panel's
+    name without one, and nothing if None. columns: most next to each other; one on a phone. share:
+    the axes that all panels have in common.
     """
 
     column: str
     names: Names = field(default_factory=dict)
-    head: Head = ""
+    head: Head | None = ""
     note: Head = ""
     columns: int = 4
     share: str = "y"
@@ -754,8 +758,27 @@ class Plot:
         return replace(self, table=table)
 
     def draw(self, mode: Mode, narrow: bool = False) -> go.Figure:
-        """Draw the figure. narrow: on a phone, its panels one below the other."""
-        return _Drawn(self, mode, narrow).figure()
+        """Draw the figure. narrow: on a phone, its panels one below the other.
+
+        The latest specifications are kept with what was drawn of them, since a redraw of a page
+        draws the same again.
+        """
+        try:
+            specification = pickle.dumps((self, mode, narrow, palette.shown()))
+        except (AttributeError, TypeError, pickle.PicklingError):  # it has a function without name
+            return _Drawn(self, mode, narrow).figure()
+        if len(specification) > MOST_KEPT:
+            return _Drawn(self, mode, narrow).figure()
+        return go.Figure(_keep_drawn(specification), _validate=False)
+
+
+MOST_KEPT = 1_000_000  # bytes of a specification whose figure is kept
+
+
+@lru_cache(maxsize=64)
+def _keep_drawn(specification: bytes) -> go.Figure:
+    plot, mode, narrow, _ = pickle.loads(specification)
+    return _Drawn(plot, mode, narrow).figure()
 
 
 Layers = list[tuple[Mark, pd.DataFrame]]
@@ -884,7 +907,7 @@ class _Drawn:
         if not facet:
             return _head_text(plot.head, rows)
         name = heading(str(facet.names.get(key, key)))
-        head = _head_text(facet.head, rows) if facet.head else f"<b>{wrap(name, 34)}</b>"
+        head = f"<b>{wrap(name, 34)}</b>" if facet.head == "" else _head_text(facet.head, rows)
         note = _head_text(facet.note, rows)
         return head + (f"<br><span style='font-size:12px'>{note}</span>" if note else "")
 
@@ -967,7 +990,7 @@ def _scale(mark: Mark) -> Scale | None:
     return color if isinstance(color, Scale) else None
 
 
-def _head_text(head: Head, rows: pd.DataFrame) -> str:
+def _head_text(head: Head | None, rows: pd.DataFrame) -> str:
     if callable(head):
         return head(rows)
     return fill(head, rows.iloc[0].to_dict() if len(rows) else {}) if head else ""

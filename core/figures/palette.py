@@ -43,6 +43,11 @@ def show(looks: Mapping[str, Look]) -> None:
     _SHOWN.set(looks)
 
 
+def shown() -> Mapping[str, Look]:
+    """Return the looks of the dataset that is shown in this thread."""
+    return _SHOWN.get()
+
+
 def look_of(name: str) -> Look:
     """Return how an objective, family or modality is drawn: as its dataset has it; outside of any
     dataset in a fixed color.
@@ -51,7 +56,7 @@ def look_of(name: str) -> Look:
     if _is_gray(key) or key in SHADES:
         return Look(UNTRAINED if _is_gray(key) else modality_hue(key))
     every = [*(shade for shades in SHADES.values() for shade in shades), *FURTHER]
-    return _SHOWN.get().get(key) or Look(every[crc32(key.encode()) % len(every)])
+    return shown().get(key) or Look(every[crc32(key.encode()) % len(every)])
 
 
 def assign(groups: Iterable[tuple[str, str, str]]) -> dict[str, Look]:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from core.figures import palette
 from core.figures.drawing import add_rings
 from core.figures.grammar import (
     Axis,
@@ -23,6 +24,7 @@ from core.figures.grammar import (
     Size,
     Symbols,
     Text,
+    _keep_drawn,
 )
 from core.figures.texts import fill, fill_card, number_text
 from core.figures.theme import INK, hue
@@ -269,3 +271,38 @@ def test_lines_of_several_runs_are_sorted_and_averaged_within_each():
     assert [*trace.x] == [1, 2, None, 1, 2]  # in the order the runs come
     assert [*trace.y] == pytest.approx([0.1, 0.2, None, 0.3, 0.5], nan_ok=True)
     assert [*trace.hovertext] == ["0.1", "0.2", "", "0.3", "0.5"]
+
+
+def test_what_was_drawn_is_kept_for_the_same_specification_alone():
+    def specified(table):
+        dots = Dots("parameters", "score", color="family")
+        return Plot("Kept", (dots,), facet=Facet("target", head=None)).over(table)
+
+    def colors(figure):
+        return {trace.name: trace.marker.color for trace in entries(figure).values()}
+
+    before = _keep_drawn.cache_info()
+    first, other = specified(TABLE).draw("light"), specified(TABLE.copy()).draw("light")
+    dark, moved = specified(TABLE).draw("dark"), specified(TABLE.assign(score=0.5)).draw("light")
+    after = _keep_drawn.cache_info()
+    assert (after.hits - before.hits, after.misses - before.misses) == (1, 3)
+    assert first == other
+    assert dark.layout.template != first.layout.template
+    assert {*drawn(moved)[0].y} == {0.5}
+    first.update_layout(title_text="changed").data[0].x = [7.0]
+    assert specified(TABLE).draw("light") == other  # a figure is the caller's own
+    palette.show({"gpt-2": palette.Look("#123456")})
+    assert hue("GPT-2", "light") != colors(other)["GPT-2"]
+    try:
+        assert colors(specified(TABLE).draw("light"))["GPT-2"] == hue("GPT-2", "light")
+    finally:
+        palette.show({})
+    assert colors(specified(TABLE).draw("light")) == colors(other)
+
+
+def test_a_specification_with_a_function_without_a_name_is_drawn_each_time():
+    facet = Facet("target", head=lambda rows: f"{len(rows)} rows")
+    before = _keep_drawn.cache_info()
+    figure = Plot("T", (DOTS,), facet=facet).over(TABLE).draw("light")
+    assert [note.text for note in figure.layout.annotations] == ["2 rows", "2 rows"]
+    assert _keep_drawn.cache_info() == before

@@ -177,7 +177,7 @@ def knowledge(table: pd.DataFrame) -> Plot:
         (dots, replace(dots, rows="copy", hollow=True)),
         x={name: axes[name] for name in shown},
         y=Axis("Kendall τ with perception"),
-        facet=Facet("over", head=lambda _: ""),
+        facet=Facet("over", head=None),
         levels=(Level(0.0, "chance"),),
         empty="No language model here can be asked about colors[[: {reason}]].",
         height=360,

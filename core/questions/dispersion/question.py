@@ -258,7 +258,7 @@ class StimulusDispersion(JointQuestion):
             ),
             x={f"{x} {y}": Axis(titles[x]) for x, y in pairs},
             y={f"{x} {y}": Axis(titles[y]) for x, y in pairs},
-            facet=Facet("pair", head=lambda _: "", columns=3),
+            facet=Facet("pair", head=None, columns=3),
             height=240,
         ).over(rows)
 

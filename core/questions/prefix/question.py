@@ -381,7 +381,7 @@ def saving_plot(table: pd.DataFrame) -> Plot:
         ),
         x={name: Axis(text) for name, text in PREDICTORS.items()},
         y=Axis(f"{PER_BYTE} saved"),
-        facet=Facet("panel", head=lambda _: ""),
+        facet=Facet("panel", head=None),
         empty="Fewer than two pairs differ in what saving could depend on.",
         height=340,
     ).over(pd.concat(panels) if panels else kept.head(0).assign(panel="", value=np.nan))
