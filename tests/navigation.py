@@ -24,7 +24,7 @@ EXAMPLES: dict[str, Query] = {
     "trends/training": {},
     "why/hypotheses": {},
     "why/captions": {},
-    "models/map": {"layout": "mds"},
+    "models/map": {"color": "family"},
     "models/table": {},
     "models/tree": {},
     "models/compare": {},

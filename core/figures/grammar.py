@@ -68,6 +68,17 @@ NEAR = 3.0  # a ceiling above so many times the highest value would flatten all 
 _DIGITS = [  # ticks of one axis have equally many digits, however far one zooms
     {"dtickrange": [10.0**-n, 9.99 * 10.0**-n], "value": f".{n}f"} for n in range(1, 6)
 ]
+_ASIDE = {
+    f"legend_{name}": value
+    for name, value in {
+        "orientation": "v",
+        "x": 1.01,
+        "y": 1,
+        "yref": "paper",
+        "yanchor": "top",
+        "tracegroupgap": 0,
+    }.items()
+}
 _DASHES = {
     "chance": "dot",
     "ceiling": "dashdot",
@@ -206,7 +217,8 @@ class Axis:
         """Return the axis as Plotly has it. values: all values on it. upright: a y axis."""
         equal = {"scaleanchor": "x", "scaleratio": 1} if self.equal else {}
         if self.bare:
-            return {"showticklabels": False, "showgrid": False, **equal}
+            fixed = {"range": list(self.range)} if self.range else {}
+            return {"showticklabels": False, "showgrid": False, **fixed, **equal}
         if self.names:
             return self._categories(places, upright)
         look = self._ticks(values)
@@ -736,8 +748,9 @@ class Plot:
 
     title: names exported files and is read aloud. x, y: an axis, or one for each panel by its
     value. empty: a template over the table's first row: why nothing is drawn. height: of a row of
-    panels; row: of a category of the y axis, instead. head: without facets, as of `Facet`. note:
-    more for the legend of a printed figure.
+    panels; row: of a category of the y axis, instead. head: without facets, as of `Facet`. legend:
+    whether there is one, or "right": next to the panels, below them on a phone. note: more for the
+    legend of a printed figure.
     """
 
     title: str
@@ -750,7 +763,7 @@ class Plot:
     empty: Template = "There is nothing to draw."
     height: int = 320
     row: int = 0
-    legend: bool = True
+    legend: bool | Literal["right"] = True
     note: str = ""
     table: pd.DataFrame = field(default_factory=pd.DataFrame)
 
@@ -896,7 +909,10 @@ class _Drawn:
             vertical_spacing=(top + 52) / whole if rows > 1 else 0.0,
         )
         figure.update_annotations(font_size=13)
-        look = {"template": template(self.mode), "height": whole + top + 90, "margin_t": top + 6}
+        aside = plot.legend == "right" and not self.narrow
+        below = 20 if aside else 90
+        look = {"template": template(self.mode), "height": whole + top + below}
+        look |= {"margin_t": top + 6, **(_ASIDE if aside else {})}
         return figure.update_layout(**look)
 
     def _head(self, key: Any) -> str:

@@ -14,13 +14,14 @@ from jaxtyping import Bool, Float64
 from core.figures.drawing import Tree
 from core.figures.grammar import Mark, Panel, Size
 from core.figures.texts import Template, fill
-from core.figures.theme import INK, Mode, clear
+from core.figures.theme import INK, Mode, clear, legible
 
 # Widths and heights of the plot in pixels: on a phone, and in windows from 800 pixels on.
 PHONE: tuple[tuple[float, float], ...] = ((262, 365),)
 DESK: tuple[tuple[float, float], ...] = ((330, 370), (480, 420), (700, 440), (1000, 440))
 TEXT = 12  # pixels
 LETTER, LINE = 0.56 * TEXT, 1.3 * TEXT  # of a name, on average
+CAPITALS = 1.25  # times as wide
 SIDES = {"middle right": (1, 0), "middle left": (-1, 0), "top center": (0, 1)}
 SIDES |= {"bottom center": (0, -1)}
 GAP, END = 2.0, 4.0  # pixels from a dot to its name; of the end of a line
@@ -50,37 +51,50 @@ class Spot:
 @dataclass(frozen=True, eq=False)
 class Labels(Mark):
     """The name of each dot, at the end of a thin line if there is no room next to it, and left out
-    if there is none at all. Both axes need a range.
+    if there is none at all. Both axes need a range. A dot with an empty text is not covered either.
 
-    size: as of the dots. low, high: ends of their intervals. lines: x and y of other lines that
-    names avoid, by `line`.
+    size: a column, or as of the dots. low, high: ends of their intervals. lines: x and y of other
+    lines that names avoid, by `line`. hued: whether names have the colors of the dots. head: a
+    column that is true for bold names of places without a dot. reach: of thin lines, in pixels.
+    desk: as `DESK`.
     """
 
     x: str
     y: str
     text: Template
-    low: str
-    high: str
-    lines: pd.DataFrame
-    size: Size
+    size: str | Size
+    low: str = ""
+    high: str = ""
+    lines: pd.DataFrame | None = None
+    hued: bool = False
+    head: str = ""
+    reach: float = DISTANCES[-1]
+    desk: Sequence[tuple[float, float]] = DESK
 
     def prepared(self, table: pd.DataFrame, mode: Mode) -> pd.DataFrame:
         rows = super().prepared(table, mode)
-        return rows.assign(_size=self.size.diameters(rows))
+        head = rows[self.head].astype(bool) if self.head else pd.Series(False, rows.index)
+        given = rows[self.size] if isinstance(self.size, str) else self.size.diameters(rows)
+        sizes, keys = given.mask(head, 0.0), rows["_key"].mask(head, "")
+        return rows.assign(_size=sizes, _head=head, _key=keys)
 
     def traces(self, panel: Panel, rows: pd.DataFrame) -> Iterator[Tree]:
         frame = _Frame(panel)
-        dots, low, high = (
-            frame.shares(rows[self.x], rows[y]) for y in (self.y, self.low, self.high)
-        )
-        lines = [frame.shares(one["x"], one["y"]) for _, one in self.lines.groupby("line")]
+        dots = frame.shares(rows[self.x], rows[self.y])
+        lines = []
+        if self.lines is not None:
+            lines += [frame.shares(one["x"], one["y"]) for _, one in self.lines.groupby("line")]
+        if self.low:
+            sides = [frame.shares(rows[self.x], rows[end]) for end in (self.low, self.high)]
+            lines += list(np.stack(sides, axis=1))
         texts = [fill(self.text, row, escape=False) for row in rows.to_dict("records")]
         spots = place(
             texts,
             dots,
             rows["_size"].to_numpy(float),
-            [*lines, *np.stack([low, high], axis=1)],
-            PHONE if panel.narrow else DESK,
+            lines,
+            [frame.within(area) for area in (PHONE if panel.narrow else self.desk)],
+            self.reach,
         )
         kept = np.array([spot is not None for spot in spots])
         there = [spot for spot in spots if spot]
@@ -92,9 +106,12 @@ class Labels(Mark):
             _end_x=ends[:, 0],
             _end_y=ends[:, 1],
         )
+        bold = "<b>" + rows["_text"] + "</b>"
+        rows["_text"] = rows["_text"].mask(rows["_head"], bold)
         ink = INK[panel.mode]
-        for group, _, part in self._groups(rows):
-            far, silent = part[part["_far"]], {"type": "scatter", "hoverinfo": "skip", **group}
+        for group, color, part in self._groups(rows):
+            far = part[part["_far"] & ~part["_head"]]
+            silent = {"type": "scatter", "hoverinfo": "skip", **group}
             if len(far):
                 pairs = (far[[self.x, "_end_x"]], far[[self.y, "_end_y"]])
                 x, y = (
@@ -110,17 +127,25 @@ class Labels(Mark):
                 "marker": {"size": part["_size"].mask(part["_far"], END).tolist(), "opacity": 0},
                 "text": part["_text"].tolist(),
                 "textposition": part["_side"].tolist(),
-                "textfont": {"size": TEXT, "color": ink.text},
+                "textfont": {"size": TEXT, "color": self._ink(color, panel.mode)},
                 "cliponaxis": False,
                 **silent,
             }
+
+    def _groups(self, rows: pd.DataFrame) -> Iterator[tuple[Tree, str, pd.DataFrame]]:
+        for group, _, part in super()._groups(rows):
+            for color, some in part.groupby("_color", sort=False):
+                yield group, str(color), some
+
+    def _ink(self, color: str, mode: Mode) -> str:
+        return legible(color, mode) if self.hued and color else INK[mode].text
 
 
 class _Frame:
     """A panel's range: what is where, in shares of its width and height."""
 
     def __init__(self, panel: Panel) -> None:
-        self.logs = [panel.x.log, panel.y.log]
+        self.logs, self.equal = [panel.x.log, panel.y.log], panel.y.equal
         (left, right), (bottom, top) = panel.x.range or (0, 1), panel.y.range or (0, 1)
         self.low = self._scaled(left, bottom)
         self.span = self._scaled(right, top) - self.low
@@ -129,6 +154,15 @@ class _Frame:
         values = [np.asarray(one, float) for one in (x, y)]
         values = [np.log10(one) if log else one for one, log in zip(values, self.logs, strict=True)]
         return np.stack(values, axis=-1).astype(float)
+
+    def within(self, area: tuple[float, float]) -> tuple[float, float]:
+        """Return the part of an area that the range takes: less than all if both axes have one
+        scale.
+        """
+        if not self.equal:
+            return area
+        across, up = self.span * min(np.array(area) / self.span)
+        return float(across), float(up)
 
     def shares(self, x: pd.Series, y: pd.Series) -> Points:
         """Return where the values are."""
@@ -157,24 +191,31 @@ def place(
     sizes: Float64[np.ndarray, " n"],
     lines: Sequence[Points],
     areas: Sequence[tuple[float, float]],
+    reach: float = DISTANCES[-1],
 ) -> list[Spot | None]:
     """Return where the text of each dot stands; None if it would cover a text or a dot everywhere
     or leave the plot. The fewest lines are covered, by the shortest way.
 
-    dots, lines: in shares of the plot's width and height. sizes: of the dots in pixels. areas:
-    widths and heights of the plot in pixels, in each of which all stands clear.
+    texts: an empty one has no place. dots, lines: in shares of the plot's width and height. sizes:
+    of the dots in pixels. areas: widths and heights of the plot in pixels, in each of which all
+    stands clear. reach: of the lines to names, in pixels of the first area.
     """
-    pixels, spots = np.array(areas, float), _spots(*areas[0])
+    pixels, spots = np.array(areas, float), _spots(*areas[0], reach)
     centers = dots[:, None] * pixels
     half = sizes[:, None, None] / 2
     covered = np.concatenate([centers - half, centers + half], axis=-1)
     sampled = [_sampled(line) for line in lines if np.isfinite(line).all()]
     along = np.concatenate([np.empty((0, 2)), *sampled])[:, None] * pixels
-    offers = [
-        _offer(text, centers[at], sizes[at], np.delete(covered, at, axis=0), along, pixels, spots)
+    offers = {
+        at: _offer(
+            text, centers[at], sizes[at], np.delete(covered, at, axis=0), along, pixels, spots
+        )
         for at, text in enumerate(texts)
-    ]
-    return [None if at is None else spots[at] for at in _choose(offers)]
+        if text
+    }
+    chosen = dict(zip(offers, _choose(list(offers.values())), strict=True))
+    places = [chosen.get(at) for at in range(len(texts))]
+    return [None if place is None else spots[place] for place in places]
 
 
 def _offer(
@@ -190,7 +231,7 @@ def _offer(
     of the lines of the plot.
     """
     offsets = np.array([(one.x, one.y) for one in spots])
-    size_of = np.array([LETTER * len(text), LINE])
+    size_of = np.array([LETTER * len(text) * (CAPITALS if text.isupper() else 1), LINE])
     ends = np.array([END if one.is_far else size for one in spots])[:, None]
     to_side = np.array([SIDES[one.side] for one in spots]) * (size_of + ends + 2 * GAP) / 2
     middle = center + offsets[:, None] * pixels + to_side[:, None]
@@ -221,6 +262,7 @@ def _choose(offers: Sequence[_Offer]) -> list[int | None]:
                     blocked = _meet(own.boxes, other.boxes[at]).any(1)
                     blocked |= _hold(own.boxes[:, None], other.links[at]).any((1, 2))
                     blocked |= _hold(other.boxes[at], own.links).any((1, 2))
+                    blocked |= _cross(own.links, other.links[at]).any(1)
                     costs[blocked] = np.inf
             best = int(costs.argmin())
             chosen[number] = best if np.isfinite(costs[best]) else None
@@ -229,10 +271,10 @@ def _choose(offers: Sequence[_Offer]) -> list[int | None]:
     return chosen
 
 
-def _spots(width: float, height: float) -> list[Spot]:
+def _spots(width: float, height: float, reach: float) -> list[Spot]:
     """Return all places of a name, next to its dot first. width, height: of the smallest area."""
     spots = [Spot(side) for side in SIDES]
-    for away in DISTANCES:
+    for away in (one for one in DISTANCES if one <= reach):
         for turn in range(DIRECTIONS):
             x, y = (part(2 * math.pi * turn / DIRECTIONS) for part in (math.cos, math.sin))
             across, up = ("middle right", "middle left"), ("top center", "bottom center")
@@ -250,6 +292,18 @@ def _meet(some: Boxes, others: Boxes) -> Bool[np.ndarray, "..."]:
     """Return which boxes have an area in common."""
     met = (some[..., 0] < others[..., 2]) & (others[..., 0] < some[..., 2])
     return np.asarray(met & (some[..., 1] < others[..., 3]) & (others[..., 1] < some[..., 3]))
+
+
+def _cross(links: Points, other: Points) -> Bool[np.ndarray, "..."]:
+    """Return which lines cross another one."""
+
+    def side(start: Points, end: Points, point: Points) -> Float64[np.ndarray, "..."]:
+        (x, y), (to_x, to_y) = np.moveaxis(end - start, -1, 0), np.moveaxis(point - start, -1, 0)
+        return np.sign(x * to_y - y * to_x)
+
+    (start, end), (first, last) = (links[..., 0, :, :], links[..., -1, :, :]), other[[0, -1]]
+    parted = side(start, end, first) * side(start, end, last) < 0
+    return np.asarray(parted & (side(first, last, start) * side(first, last, end) < 0))
 
 
 def _hold(boxes: Boxes, points: Points) -> Bool[np.ndarray, "..."]:

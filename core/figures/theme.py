@@ -117,6 +117,14 @@ def clear(color: str, opacity: float) -> str:
     return f"rgba({red},{green},{blue},{opacity:g})"
 
 
+def legible(color: str, mode: Mode) -> str:
+    """Return a #RRGGBB color mixed with ink, so that small text can be read."""
+    text = INK[mode].text
+    parts = ([int(one[i : i + 2], 16) for i in (1, 3, 5)] for one in (color, text))
+    mixed = (round(0.65 * part + 0.35 * of_ink) for part, of_ink in zip(*parts, strict=True))
+    return "#" + "".join(f"{part:02X}" for part in mixed)
+
+
 @cache
 def template(mode: Mode) -> dict[str, object]:
     """Return our Plotly template; every figure names it, because other packages replace Plotly's

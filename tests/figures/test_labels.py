@@ -89,6 +89,47 @@ def test_a_name_is_next_to_a_dot_that_has_room_and_off_lines():
     assert none is None
 
 
+def crossed(one, other):
+    """Return whether two segments cross: each parts the ends of the other."""
+
+    def turn(a, b, c):
+        return np.sign((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+
+    (a, b), (c, d) = one, other
+    return turn(a, b, c) * turn(a, b, d) < 0 and turn(c, d, a) * turn(c, d, b) < 0
+
+
+@given(st.lists(st.tuples(st.floats(0.3, 0.7), st.floats(0.3, 0.7)), min_size=2, max_size=9))
+def test_lines_to_names_do_not_cross(dots):
+    texts, sizes = ["x" * 12] * len(dots), np.full(len(dots), 12.0)
+    spots = place(texts, np.array(dots), sizes, [], PHONE)
+    pairs = zip(dots, spots, strict=True)
+    lines = [((x, y), (x + one.x, y + one.y)) for (x, y), one in pairs if one and one.is_far]
+    assert not any(crossed(a, b) for i, a in enumerate(lines) for b in lines[:i])
+    near = place(texts, np.array(dots), sizes, [], PHONE, 25.0)
+    assert all(np.hypot(one.x * 262, one.y * 365) <= 25.0 for one in near if one)
+
+
+def test_what_has_no_text_has_no_place_and_is_not_covered():
+    dots = np.array([[0.5, 0.5], [0.53, 0.5]])
+    name, none = place(["GPT", ""], dots, np.array([10.0, 10.0]), [], DESK)
+    assert none is None
+    assert name.side == "middle left"
+
+
+def test_heads_are_bold_in_their_color_and_have_neither_line_nor_entry():
+    table = pd.DataFrame({"x": [1.0, 1.0], "y": [1.0, 1.5], "g": ["CLIP", "vision"]})
+    table = table.assign(label=["CLIP", "VISION"], size=9.0, head=[False, True])
+    names = Labels("x", "y", "{label}", "size", color="g", hued=True, head="head")
+    axes = Axis(range=(0, 2)), Axis(range=(0, 2), equal=True)
+    figure = Plot("T", (names,), x=axes[0], y=axes[1], legend="right").over(table).draw("light")
+    texts = {trace.text[0]: trace for trace in figure.data if trace.text}
+    assert set(texts) == {"CLIP", "<b>VISION</b>"}
+    assert texts["CLIP"].textfont.color != texts["<b>VISION</b>"].textfont.color
+    assert [trace.name for trace in figure.data if trace.name] == ["CLIP"]
+    assert figure.layout.legend.orientation == "v"
+
+
 @pytest.mark.parametrize("log", [False, True])
 def test_a_line_leads_from_the_dot_to_its_name(log):
     table = DEMO.assign(x=10.0 ** DEMO["x"] if log else DEMO["x"], low=np.nan, high=np.nan)
@@ -97,10 +138,10 @@ def test_a_line_leads_from_the_dot_to_its_name(log):
         "x",
         "y",
         "{title}",
+        size,
         low="low",
         high="high",
         lines=pd.DataFrame(columns=["x", "y", "line"]),
-        size=size,
     )
     axes = (
         Axis(log=log, range=tuple(10.0**end if log else end for end in ends)),

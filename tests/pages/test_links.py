@@ -27,7 +27,7 @@ CHOSEN: Query = {
 }
 VIEWS = [  # pages, each with an address that chooses much
     ("trends/across", CHOSEN),
-    ("models/map", {"models": NAMED, "layout": "mds", "k": "5", "seed": "3", "q": "0.9"}),
+    ("models/map", {"models": NAMED, "color": "family", "k": "5", "seed": "3", "q": "0.9"}),
     pytest.param(
         "images/language",
         {"by": "pc1", "size": "20", "metric": "mutual_knn", "seed": "4"},

@@ -33,7 +33,7 @@ def test_it_draws_the_map_and_the_tree_and_says_how_far_they_can_be_believed(on_
     assert charts(app) == ["model-map"]
     assert "Stress of the map (0." in texts(app)
     assert "of models are closest to one of their own modality (" in texts(app)
-    assert any("models map --layout mds --store" in code for code in codes(app))
+    assert any("models map --store" in code for code in codes(app))
     pick(app, "tab", "tree").run()
     assert not app.exception
     assert charts(app) == ["tree"]
@@ -45,7 +45,7 @@ def test_the_world_and_unfinished_models_can_be_left_out(on_the_map):
     app = on_the_map
     app.toggle(key="world").set_value(False).run()
     assert "n = 12)" in texts(app)
-    assert any("models map --no-world --layout mds" in code for code in codes(app))
+    assert any("models map --no-world --store" in code for code in codes(app))
     app.toggle(key="unfinished").set_value(False).run()
     assert "n = 11)" in texts(app)
     pick(app, "tab", "tree").run()

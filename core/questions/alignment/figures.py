@@ -112,10 +112,10 @@ def trend(
         "axis",
         "score",
         "{title_x}",
+        size,
         low="low",
         high="high",
         lines=pd.concat([sides, chance]),
-        size=size,
         color="group_x",
     )
     seen = list(dict.fromkeys(drawn["panel"]))

@@ -1,4 +1,6 @@
-"""The tree of models next to their alignment with each other."""
+"""The map of models: how it is turned, and what it names. The tree of models next to their
+alignment with each other.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,48 @@ from jaxtyping import Float64
 
 from core.figures.drawing import SILENT, color_bar, draw_panels, reason
 from core.figures.theme import INK, Mode, hue, plain, template
+from core.modalities import find_modality
+from core.study.models import is_reality
 
 LABEL, NARROW_LABEL = 44, 20  # characters of a model's title next to the tree
 TREE, MATRIX = {"row": 1, "col": 1}, {"row": 1, "col": 2}
+
+WIDE = 1.4  # width of the map's frame by its height
+FRAMES = ((440.0, 460.0), (680.0, 460.0))  # in pixels, from a window of 1,000 pixels on
+
+
+def turned(points: Float64[np.ndarray, "m 2"]) -> Float64[np.ndarray, "m 2"]:
+    """Return points turned so that they fill the map's frame best."""
+    if len(points) < 2:
+        return points
+    angles = np.radians(np.arange(180))
+    turns = np.array([[np.cos(angles), -np.sin(angles)], [np.sin(angles), np.cos(angles)]])
+    every = np.einsum("md,dea->mea", points, turns)
+    across, up = np.ptp(every, axis=0)
+    best: Float64[np.ndarray, "m 2"] = every[:, :, np.argmin(np.maximum(across, WIDE * up))]
+    return best
+
+
+def map_names(placed: pd.DataFrame, groups: str) -> pd.DataFrame:
+    """Return a row per model and per modality with the `label` that the map shows there: a group
+    at its largest fully trained model, a modality (`head`) above its models, the title of reality,
+    of the model nearest to it and of `named` models; the others have none.
+
+    groups: a column. placed: of `ModelMap.plot`.
+    """
+    largest = placed[~placed["copy"].astype(bool)].sort_values("parameters", na_position="first")
+    first = largest.drop_duplicates(["modality", groups], keep="last").index
+    real = placed[is_reality(placed)]
+    titled = placed["named"] | placed.index.isin(real.index)
+    titled |= placed["model"].isin(real.get("nearest_1", ()))
+    label = placed[groups].where(placed.index.isin(first), "")
+    heads = [
+        {"x": part["x"].median(), "y": part["y"].max(), "label": str(name).upper(), groups: name}
+        for name, part in placed.groupby("modality", sort=False)
+        if len(part) > 1 and not find_modality(str(name)).is_reality
+    ]
+    named = placed.assign(label=label.mask(titled, placed["title"]), head=False)
+    return pd.concat([named, pd.DataFrame(heads).assign(head=True)], ignore_index=True)
 
 
 def tree(

@@ -13,7 +13,8 @@ import pandas as pd
 from core.competence.records import SKILL
 from core.encoders.encoder import REALITY
 from core.errors import InputError, NotApplicableError, UnknownNameError
-from core.figures.grammar import Axis, Dots, Fixed, Line, Mark, Plot, Scale, Text
+from core.figures.grammar import Axis, Dots, Fixed, Line, Mark, Plot, Scale
+from core.figures.labels import Labels
 from core.figures.theme import mark_sizes
 from core.modalities import find_modality, known_first
 from core.options import option, part, seed_option
@@ -21,6 +22,7 @@ from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
 from core.questions.controls import ControlRanks
 from core.questions.finding import Finding
+from core.questions.models.figures import FRAMES, map_names, turned
 from core.questions.models.pairs import ModelPairs, Roster, closest, distances
 from core.questions.question import Answer, StudyQuestion
 from core.statistics.layouts import check_layout, lay_out
@@ -120,7 +122,7 @@ def nearest_to(pairs: pd.DataFrame, name: str, *, high: bool, count: int) -> pd.
     return ordered[["other", "score"]].head(count)
 
 
-LayoutName = Literal["umap", "mds"]
+LayoutName = Literal["mds", "umap"]
 Coloring = Literal["group", "family", "rank", "parameters", "step"]
 NEAREST = ("nearest_1", "nearest_2", "nearest_3")
 FAIR_STRESS, POOR_STRESS = 0.1, 0.2  # Kruskal 1964: 10% is fair, 20% poor
@@ -179,7 +181,7 @@ class ModelLayout(StudyQuestion):
 
     roster: Roster = part(Roster)
     comparison: Comparison = part(Comparison)
-    layout: LayoutName = option("umap", help="how distances are drawn in a plane")
+    layout: LayoutName = option("mds", help="how distances are drawn in a plane")
     seed: int = seed_option("seed of UMAP")
 
     def complete(self, study: Study) -> ModelLayout:
@@ -251,7 +253,7 @@ class ModelMap(StudyQuestion):
 
     roster: Roster = part(Roster)
     comparison: Comparison = part(Comparison)
-    layout: LayoutName = option("umap", label="Map", help="how distances are drawn in a plane")
+    layout: LayoutName = option("mds", label="Map", help="how distances are drawn in a plane")
     color: Coloring = option("group", label="Color", help="what colors mean in the figure")
     seed: int = seed_option("seed of UMAP")
 
@@ -289,9 +291,11 @@ class ModelMap(StudyQuestion):
         sizes = SHRUNK * mark_sizes(placed["parameters"])
         sizes = sizes.mask(placed["copy"].astype(bool), CHECKPOINT * sizes)
         named = placed.get("named", pd.Series(False, placed.index)).astype(bool)
-        placed = placed.assign(
-            size=sizes.mask(is_reality(placed), STAR), named=named | is_reality(placed)
-        )
+        sizes = sizes.mask(is_reality(placed), STAR)
+        placed = placed.assign(size=sizes, named=named)
+        placed[["x", "y"]] = turned(placed[["x", "y"]].to_numpy(float))
+        ends = [_padded(placed[axis], share) for axis, share in (("x", 0.04), ("y", 0.08))]
+        groups = "group" if self.color in SCALES else self.color
         dots = Dots(
             *("x", "y"),
             size="size",
@@ -321,15 +325,24 @@ class ModelMap(StudyQuestion):
                 marks += [seen, hollow]
         else:
             marks.append(replace(dots, color=self.color))
-        marks.append(Text("x", "y", "{title}<br> ", rows="named", size=12, side="top center"))
+        names = map_names(placed, groups)
+        look = {"table": names, "color": groups, "hued": True, "head": "head", "desk": FRAMES}
+        marks.append(Labels("x", "y", "{label}", "size", reach=32, **look))
         return Plot(
             "Map of models",
             tuple(marks),
-            x=Axis(bare=True),
-            y=Axis(bare=True, equal=True),  # maps may be rotated and mirrored
-            height=560,
+            x=Axis(bare=True, range=ends[0]),
+            y=Axis(bare=True, equal=True, range=ends[1]),  # maps may be rotated and mirrored
+            height=470,
+            legend="right",
             empty="No model has a place on the map.",
         ).over(placed)
+
+
+def _padded(values: pd.Series, share: float) -> tuple[float, float]:
+    low, high = float(values.min()), float(values.max())
+    pad = share * (high - low) or 1.0
+    return low - pad, high + pad
 
 
 def skill_texts(competence: pd.DataFrame, solved: pd.DataFrame) -> dict[str, str]:

@@ -25,7 +25,7 @@ from pages._shared.queries import Place
 Q = TypeVar("Q", ModelMap, ModelPairs, ModelTable)
 
 MOST = 150  # models whose names can be read next to the tree
-LAYOUTS = {"umap": "UMAP", "mds": "MDS"}
+LAYOUTS = {"mds": "MDS", "umap": "UMAP"}
 COLORS = {
     "group": "Objective",
     "family": "Family",
@@ -42,7 +42,7 @@ LOOKS = {
     "seed": Look(help="Seed of UMAP (default 0). Change it to see what is stable."),
     "layout": Look(
         labels=LAYOUTS,
-        help="UMAP (default) shows groups. MDS keeps distances as well as a plane can.",
+        help="MDS (default) keeps distances best; UMAP spreads groups out, and may misplace them.",
     ),
     "color": Look(labels=COLORS, help="What colors mean (default: objective or family)."),
 }

@@ -7,8 +7,9 @@ from typing import get_args
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.spatial.distance import pdist
 
-from core.questions.models.figures import tree
+from core.questions.models.figures import WIDE, map_names, tree, turned
 from core.questions.models.question import Coloring, ModelMap
 
 
@@ -39,9 +40,38 @@ def marks(figure) -> list:
 
 
 def test_checkpoints_of_a_training_are_joined_in_the_order_of_their_steps():
-    line = next(trace for trace in drawn().data if trace.mode == "lines")
-    text = " ".join("|" if x is None else f"{x:g}" for x in line.x)
-    assert "1 0" in text.split(" | ")  # 100 steps, then 1000
+    figure = drawn()
+    line = next(trace for trace in figure.data if trace.mode == "lines")
+    at = {
+        name: x
+        for trace in marks(figure)
+        for (name,), x in zip(trace.customdata, trace.x, strict=True)
+    }
+    places = list(line.x)
+    first = places.index(at["mae-s-100"])
+    assert places[first : first + 2] == [at["mae-s-100"], at["mae-s"]]  # 100 steps, then 1000
+
+
+def test_a_map_is_turned_into_its_frame_and_keeps_its_distances():
+    rng = np.random.default_rng(0)
+    tall = rng.normal(size=(30, 2)) * [1.0, 5.0]
+    found = turned(tall)
+    np.testing.assert_allclose(pdist(found), pdist(tall))
+    across, up = np.ptp(found, axis=0)
+    assert across > WIDE * up
+    assert len(turned(tall[:1])) == 1
+
+
+def test_the_map_names_modalities_groups_reality_the_model_nearest_to_it_and_the_selected():
+    table = placed()[:5].assign(named=[False] * 3 + [True, False], nearest_1="gpt")
+    names = map_names(table, "group").set_index("model")["label"]
+    assert names["mae-s"] == "MAE"  # of its largest fully trained model
+    assert (names["mae-s-100"], names["raw"]) == ("", "GPT 0")  # selected
+    assert (names["reality"], names["gpt"]) == ("Reality", "GPT")  # the nearest to reality
+    heads = map_names(table, "group").query("head")
+    assert list(heads["label"]) == ["VISION", "LANGUAGE"]
+    texts = [text for trace in drawn().data if trace.text is not None for text in trace.text]
+    assert {"Reality", "<b>VISION</b>"} <= set(texts)
 
 
 @pytest.mark.parametrize("color", get_args(Coloring))
