@@ -1,10 +1,10 @@
 """Metrics over neighbor lists: which stimuli are near, and in which order. Each is the mean of one
-term per stimulus. The two that compare orders fill one row of every stimulus's k × k table at once:
-k steps, n · k cells of memory.
+term per stimulus. Importing numba, which the loops need, takes half a second.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -57,13 +57,9 @@ def cycle_terms(a: Lists, b: Lists) -> Terms:
     """Return 1 for each stimulus i that a step to a neighbor in B, then one in A, can lead back to,
     else 0: ∃ j ∈ Bᵢ: i ∈ Aⱼ.
     """
-    n = len(a)
-    own = np.arange(n)[:, None]
-    # a step from j to i is the number j · n + i: n · k of them are compared, where all walks of two
-    # steps would be n · k²
-    returned = np.isin(b.astype(np.int64) * n + own, own * n + a)
-    hits: np.ndarray = returned.max(axis=1).astype(np.float64)
-    return hits
+    from core.pairs.loops import find_cycles
+
+    return _each(find_cycles, a, b)
 
 
 def mutual_knn_chance(*, k: int, n: int) -> float:
@@ -90,29 +86,22 @@ def _mutual_on_torch(device: torch.device, *, k: int) -> AnyEngine:
 
 def subsequence_terms(a: Lists, b: Lists) -> Terms:
     """Return each stimulus's longest common subsequence of its two neighbor lists / k."""
-    n, k = a.shape
-    # column j: among a's entries so far and b's first j
-    longest = np.zeros((n, k + 1), dtype=np.int32)
-    for i in range(k):
-        extended = longest[:, :-1] + (b == a[:, i : i + 1])
-        longest[:, 1:] = np.maximum.accumulate(np.maximum(longest[:, 1:], extended), axis=1)
-    shares: np.ndarray = longest[:, -1] / k
-    return shares
+    from core.pairs.loops import measure_common
+
+    return _each(measure_common, a, b) / a.shape[1]
 
 
 def edit_terms(a: Lists, b: Lists) -> Terms:
     """Return each stimulus's 1 − Levenshtein distance of its two neighbor lists / k."""
-    n, k = a.shape
-    place = np.arange(k + 1, dtype=np.int32)
-    edits = np.tile(place, (n, 1))  # column j: from a's entries so far to b's first j
-    for i in range(k):
-        replaced = edits[:, :-1] + (b != a[:, i : i + 1])
-        edits += 1  # delete a's entry i
-        np.minimum(edits[:, 1:], replaced, out=edits[:, 1:])
-        # insert b's entries, one edit each
-        edits = np.minimum.accumulate(edits - place, axis=1) + place
-    shares: np.ndarray = 1 - edits[:, -1] / k
-    return shares
+    from core.pairs.loops import count_edits
+
+    return 1 - _each(count_edits, a, b) / a.shape[1]
+
+
+def _each(loop: Callable[..., None], a: Lists, b: Lists) -> Terms:
+    found = np.empty(len(a))
+    loop(np.ascontiguousarray(a), np.ascontiguousarray(b), found)
+    return found
 
 
 MUTUAL_KNN = Metric(

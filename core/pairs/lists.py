@@ -66,10 +66,7 @@ def overlaps(
 
     edges = np.linspace(0, n, shares + 1).astype(int)
     parts = list(zip(map(slice, edges[:-1], edges[1:]), totals, strict=True))
-    if shares == 1:
-        count(*parts[0])
-    else:
-        run_shares(count, parts)
+    run_shares(count, parts)
     scores: np.ndarray = totals.sum(axis=0) / (n * k)
     scores[x[:, 0, 0] < 0] = np.nan
     scores[:, y[:, 0, 0] < 0] = np.nan

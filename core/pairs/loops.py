@@ -112,6 +112,53 @@ def count_permuted(x, y, orders, renamed, totals):
 
 @compiled
 @no_type_check
+def find_cycles(a, b, hits):
+    """Write 1 into hits[i] if a stimulus of b[i] has i in its list in a, else 0."""
+    for i in range(len(a)):
+        hits[i] = 0.0
+        for j in b[i]:
+            for back in a[j]:
+                if back == i:
+                    hits[i] = 1.0
+
+
+@compiled
+@no_type_check
+def measure_common(a, b, lengths):
+    """Write into lengths[i] the length of the longest common subsequence of a[i] and b[i]."""
+    n, k = a.shape
+    row = np.zeros(k + 1, np.int64)  # of a's entries so far with b's first t
+    for i in range(n):
+        row[:] = 0
+        for s in range(k):
+            corner = 0
+            for t in range(k):
+                above = row[t + 1]
+                row[t + 1] = corner + 1 if a[i, s] == b[i, t] else max(above, row[t])
+                corner = above
+        lengths[i] = row[k]
+
+
+@compiled
+@no_type_check
+def count_edits(a, b, edits):
+    """Write into edits[i] the Levenshtein distance of a[i] and b[i]."""
+    n, k = a.shape
+    row = np.zeros(k + 1, np.int64)  # from a's entries so far to b's first t
+    for i in range(n):
+        for t in range(k + 1):
+            row[t] = t
+        for s in range(k):
+            corner, row[0] = row[0], s + 1
+            for t in range(k):
+                above = row[t + 1]
+                row[t + 1] = min(corner + (a[i, s] != b[i, t]), above + 1, row[t] + 1)
+                corner = above
+        edits[i] = row[k]
+
+
+@compiled
+@no_type_check
 def add_influences(x, y, k, shares, own, influences):
     """Write every stimulus's term into own, and add to influences[j] what all terms lose without j.
 

@@ -85,8 +85,11 @@ def each_layer(
         except (FeatureError, MetricError) as error:
             return None, str(error)
 
-    with ThreadPoolExecutor(count_threads()) as pool:
-        made = list(pool.map(attempt, layers))
+    if len(layers) == 1:  # a pool of threads takes longer
+        made = [attempt(layers[0])]
+    else:
+        with ThreadPoolExecutor(count_threads()) as pool:
+            made = list(pool.map(attempt, layers))
     refusals = tuple(why for _, why in made)
     if all(refusals):
         reason = refusals[0] if refusals else "none was given"
@@ -109,6 +112,10 @@ def run_shares(loop: Callable[..., None], shares: Iterable[tuple[np.ndarray | sl
     """Call a compiled loop for each share of the work, each in a thread: Python's rather than
     numba's, whose default threading layer ends the process when two pages compute at once.
     """
+    first, *more = shares
+    if not more:
+        loop(*first)
+        return
     with ThreadPoolExecutor(count_threads()) as pool:
-        for done in [pool.submit(loop, *share) for share in shares]:
+        for done in [pool.submit(loop, *share) for share in (first, *more)]:
             done.result()
