@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -322,9 +323,11 @@ def test_marks_are_the_questions_own_findings(study: Study) -> None:
 
 
 def test_marks_of_a_dataset_without_factors_leave_categories_unknown(
-    study: Study, monkeypatch
+    study: Study, tmp_path: Path, monkeypatch
 ) -> None:
+    root = tmp_path / "store"  # without the answers that other tests left
+    shutil.copytree(study.store.root, root, ignore=shutil.ignore_patterns("results"))
     monkeypatch.setattr(controls, "_factors", lambda _: {})
-    marks = ControlMarks(SCOPE).answer(study).table.set_index("mark")
+    marks = ControlMarks(SCOPE).answer(Study(Store(root), "cave")).table.set_index("mark")
     assert marks.loc["beyond categories", "verdict"] == "unknown"
     assert marks.loc["beyond chance", "short"].startswith("p ")
