@@ -27,7 +27,8 @@ SIDES |= {"bottom center": (0, -1)}
 GAP, END = 2.0, 4.0  # pixels from a dot to its name; of the end of a line
 DISTANCES, DIRECTIONS = (22.0, 32.0, 44.0, 58.0, 74.0, 92.0), 16
 PASSES = 4  # in which each name moves to where the others leave room
-STEPS = np.linspace(0.0, 1.0, 60)  # along a line
+STEPS = np.linspace(0.0, 1.0, 60)  # along a line of the plot
+LINK = np.linspace(0.0, 1.0, 11)  # along a line to a name
 
 Points = Float64[np.ndarray, "... 2"]
 Boxes = Float64[np.ndarray, "... 4"]  # left, low, right, high
@@ -236,7 +237,7 @@ def _offer(
     to_side = np.array([SIDES[one.side] for one in spots]) * (size_of + ends + 2 * GAP) / 2
     middle = center + offsets[:, None] * pixels + to_side[:, None]
     box = np.concatenate([middle - size_of / 2, middle + size_of / 2], axis=-1)
-    link = center + STEPS[::6, None, None] * (offsets[:, None] * pixels)[:, None]
+    link = center + LINK[:, None, None] * (offsets[:, None] * pixels)[:, None]
     free = (box[..., :2] >= 0).all((1, 2)) & (box[..., 2:] <= pixels).all((1, 2))
     free &= ~_meet(box[:, None], others).any((1, 2))
     crossed = _hold(box[:, None], along).sum((1, 2)) / len(pixels)

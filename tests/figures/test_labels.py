@@ -93,7 +93,8 @@ def crossed(one, other):
     """Return whether two segments cross: each parts the ends of the other."""
 
     def turn(a, b, c):
-        return np.sign((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+        area = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+        return np.sign(round(area, 9))  # 0 if they touch
 
     (a, b), (c, d) = one, other
     return turn(a, b, c) * turn(a, b, d) < 0 and turn(c, d, a) * turn(c, d, b) < 0
