@@ -779,10 +779,14 @@ class Plot:
         try:
             specification = pickle.dumps((self, mode, narrow, palette.shown()))
         except (AttributeError, TypeError, pickle.PicklingError):  # it has a function without name
-            return _Drawn(self, mode, narrow).figure()
+            return self.make(mode, narrow)
         if len(specification) > MOST_KEPT:
-            return _Drawn(self, mode, narrow).figure()
+            return self.make(mode, narrow)
         return go.Figure(_keep_drawn(specification), _validate=False)
+
+    def make(self, mode: Mode, narrow: bool) -> go.Figure:
+        """Draw the figure anew."""
+        return _Drawn(self, mode, narrow).figure()
 
 
 MOST_KEPT = 1_000_000  # bytes of a specification whose figure is kept
@@ -791,7 +795,8 @@ MOST_KEPT = 1_000_000  # bytes of a specification whose figure is kept
 @lru_cache(maxsize=64)
 def _keep_drawn(specification: bytes) -> go.Figure:
     plot, mode, narrow, _ = pickle.loads(specification)
-    return _Drawn(plot, mode, narrow).figure()
+    drawn: go.Figure = plot.make(mode, narrow)
+    return drawn
 
 
 Layers = list[tuple[Mark, pd.DataFrame]]

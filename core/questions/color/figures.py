@@ -29,7 +29,7 @@ FEW, SOME = 40, 400  # points of a panel that are large, and smaller
 class Clouds(Plot):
     """The layout of each source in a panel of its own; a slider turns all of them together."""
 
-    def draw(self, mode: Mode, narrow: bool = False) -> go.Figure:
+    def make(self, mode: Mode, narrow: bool) -> go.Figure:
         """Draw the clouds from all sides."""
         turns = range(0, 360, STEP)
         drawn = [_clouds(self.table, mode, narrow=narrow, turn=START + turn) for turn in turns]
