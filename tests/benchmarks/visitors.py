@@ -2,9 +2,9 @@
 
     python -m tests.benchmarks.visitors STORE [VISITORS]
 
-Each opens one of the pages over a connection of its own, as a browser does, and leaves when the page
-is drawn. Prints the median and the longest wait, the seconds that the server's processors worked,
-and its memory: of a first visitor, then of all of them.
+Each opens one of the pages over a connection of its own, as a browser does, and leaves when it is
+drawn. Prints the median and the longest wait, the seconds that the server's processors worked, and
+its memory: of a first visitor, then of all of them.
 """
 
 from __future__ import annotations
