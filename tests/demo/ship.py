@@ -2,8 +2,9 @@
 
     make answers        python -m tests.demo.ship build/demo
 
-Builds the demo from nothing, opens each page and part of it once, so that whatever it asks at first
-is kept, packs the weights of new trainings, and writes what is fresh to `data/demo.tar.xz`.
+Packs the weights of new trainings, builds the demo from nothing, opens each page and part of it
+once, so that whatever it asks at first is kept, asks what pages offer behind a button, and writes
+what is fresh to `data/demo.tar.xz`.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ import re
 import shutil
 import sys
 import tarfile
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pandas as pd
 from streamlit.components.v2 import manifest_scanner
@@ -24,7 +27,10 @@ from streamlit.util import calc_hash
 
 from core.cave.demo import DATASET, PLACE, answer_demo, build_demo, measure_demo
 from core.cave.weights import pack
+from core.options import build
+from core.questions.asking import ask
 from core.questions.kept import FRESH, list_results
+from core.questions.topics import find_kind
 from core.settings import CAVE_WEIGHTS, DEMO_ANSWERS, ROOT
 from core.store import Store
 from core.store.files import examine
@@ -34,6 +40,13 @@ from core.study.study import Study
 from pages._shared import frame, runner
 from tests.navigation import VIEWS
 
+OFFERED: Sequence[tuple[str, dict[str, Any]]] = (  # behind a button: command, choices
+    ("swap", {}),
+    ("adapt", {"of": "kernels"}),
+    ("adapt", {"of": "probes"}),
+    ("neurons share", {}),
+    ("stitch", {"all_layers": True}),
+)
 SHIPPED = ("answer-", "competence-", "head-", "stitches-")  # beginnings of names
 
 
@@ -92,6 +105,9 @@ def main(store: Path) -> None:
     measure_demo(store)
     answer_demo(store)
     visit(store)
+    study = Study(Store(store), DATASET)
+    for command, choices in OFFERED:
+        ask(build(find_kind(command), {"dataset": DATASET, **choices}), study)
     ship(store)
 
 
