@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import product
 from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float, Float32, Float64, Integer
+from jaxtyping import Float, Float32, Float64, Int32, Integer
 
 from core.errors import MetricError
 from core.pairs.prepared import (
@@ -42,6 +42,7 @@ Blocks = tuple[
 
 TILE = 4096  # pairs of stimuli that are multiplied at once
 CHUNK = 4096  # stimuli that are multiplied at once
+SQUARE = 2048  # stimuli whose pairs have their places kept
 
 
 @runtime_checkable
@@ -133,13 +134,30 @@ class PairRows:
 
     def permuted(self, prepared: Prepared[Rows], order: Order) -> Prepared[Rows]:
         n = len(order)
-        i, j = np.triu_indices(n, 1)
-        low, high = np.minimum(order[i], order[j]).astype(np.int64), np.maximum(order[i], order[j])
         # for each pair i < j the place of the pair (order[i], order[j])
-        places: np.ndarray = low * (2 * n - low - 1) // 2 + high - low - 1
+        if n <= SQUARE:
+            square, above = _square(n)
+            turned = np.take(np.take(square, order, axis=0), order, axis=1)
+            places: np.ndarray = np.take(turned.ravel(), above)
+        else:
+            i, j = np.triu_indices(n, 1)
+            low, high = (
+                np.minimum(order[i], order[j]).astype(np.int64),
+                np.maximum(order[i], order[j]),
+            )
+            places = low * (2 * n - low - 1) // 2 + high - low - 1
         if prepared.layers.shape[1] > len(places):  # the diagonal comes last
             places = np.concatenate([places, len(places) + order])
-        return Prepared(prepared.layers[:, places], prepared.refusals)
+        return Prepared(np.take(prepared.layers, places, axis=1), prepared.refusals)
+
+
+@lru_cache(maxsize=1)
+def _square(n: int) -> tuple[Int32[np.ndarray, "n n"], Int32[np.ndarray, " pairs"]]:
+    """Return the place in a row of every pair of n stimuli, and where i < j in the flat square."""
+    above = np.flatnonzero(np.triu(np.ones((n, n), dtype=bool), 1)).astype(np.int32)
+    square = np.zeros((n, n), dtype=np.int32)
+    square.ravel()[above] = np.arange(len(above))
+    return square + square.T, above
 
 
 def triangle(

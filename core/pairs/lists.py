@@ -89,6 +89,14 @@ def by_stimulus(neighbors: Int32[np.ndarray, "L n kept"], k: int) -> Int32[np.nd
     return np.array(neighbors[:, :, :k].transpose(1, 0, 2), order="C")
 
 
+def find_lists(
+    layers: Sequence[Space], *, k: int, preprocess: Preprocess = normalize_rows
+) -> Prepared[Lists]:
+    """Find the k nearest neighbors of each stimulus in each layer, which list engines take."""
+    lists, refusals = each_layer(partial(nearest, k=k), layers, preprocess)
+    return Prepared(stacked(lists, missing=-1), refusals)
+
+
 @dataclass(frozen=True)
 class NeighborLists:
     """Layers as neighbor lists, most similar first, at least k of them; -1 in a refused layer."""
@@ -103,8 +111,7 @@ class NeighborLists:
     def prepare(
         self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
     ) -> Prepared[Lists]:
-        lists, refusals = each_layer(partial(nearest, k=self.k), layers, preprocess)
-        return Prepared(stacked(lists, missing=-1), refusals)
+        return find_lists(layers, k=self.k, preprocess=preprocess)
 
     def score(self, x: Space, y: Space) -> float:
         lists = (nearest(space, k=self.k)[None] for space in (x, y))

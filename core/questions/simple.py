@@ -22,6 +22,7 @@ from core.progress import tell_each
 from core.questions.captions import texts_at
 from core.questions.finding import NAN, Finding
 from core.questions.question import Answer, StudyQuestion
+from core.store.view import Reads
 from core.study.comparing import choose_engine, prepare_each
 from core.study.parts import Measure
 from core.study.study import Study
@@ -36,8 +37,27 @@ LENGTH, BAG, FREQUENCY = "caption length", "bag of words", "word frequencies"
 Space = Float[np.ndarray, "n _"]
 
 
-def simple_features(study: Study) -> dict[str, tuple[Item, Space]]:
-    """Return simple features of a study's stimuli by name, with what they are computed from."""
+_held: dict[tuple[object, ...], tuple[Reads, Mapping[str, tuple[Item, Space]]]] = {}
+
+
+def simple_features(study: Study) -> Mapping[str, tuple[Item, Space]]:
+    """Return simple features of a study's stimuli by name, with what they are computed from; those
+    of the latest study are held, since two seconds are long for a click.
+    """
+    rows = None if study.rows is None else study.rows.tobytes()
+    key = (study.store.root, study.dataset.name, rows)
+    reads, made = _held.get(key, ({}, {}))
+    if not reads or not study.store.is_fresh(reads):
+        noting = study.noting()
+        made = _compute_features(noting)
+        reads = dict(noting.store.reads)
+        _held.clear()
+        _held[key] = reads, made
+    study.store.note(reads)
+    return made
+
+
+def _compute_features(study: Study) -> dict[str, tuple[Item, Space]]:
     made: dict[str, tuple[Item, Space]] = {}
     card = study.dataset
     rows = np.arange(card.size) if study.rows is None else study.rows

@@ -126,7 +126,9 @@ def test_do_not_depend_on_the_tile(metric, tile, monkeypatch):
 
 
 @every_engine
-def test_permuted_equals_reordering_the_layers_first(metric):
+@pytest.mark.parametrize("square", [engines.SQUARE, 0])
+def test_permuted_equals_reordering_the_layers_first(metric, square, monkeypatch):
+    monkeypatch.setattr(engines, "SQUARE", square)
     x, y = models(7)
     order = np.random.default_rng(7).permutation(40)
     engine = make_engine(metric)

@@ -254,7 +254,7 @@ def layer_map(table: pd.DataFrame, spec: MetricSpec, bound: str = "") -> Plot:
             Words(
                 "layer_y",
                 "layer_x",
-                f"best: {names}<br>{{score:.3f}}{references}[[, {{reference}}]]",
+                f"best: {names}<br>{{score:.3f}}{references}",
                 table=best.assign(layer_y=-0.5, layer_x=len(scores) - 0.1),
                 side="middle right",
             ),

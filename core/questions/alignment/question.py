@@ -18,6 +18,7 @@ from core.modalities import Item, find_modality, known_first
 from core.options import models_option, option, part
 from core.questions.alignment.axes import (
     ABOUT,
+    COMPETENCE,
     FIRST_KNOWN,
     NOISE,
     Axis,
@@ -174,7 +175,8 @@ class Alignment(StudyQuestion):
         x, y = (tuple(finished_models(study, one, unfinished=self.unfinished)) for one in items)
         question = replace(self, x=self.x or x, y=self.y or (*y, *known_worlds(study)))
         if question.axis == FIRST_KNOWN:
-            return replace(question, axis=usual_axis(question, study))
+            one = COMPETENCE if comparison.layers == ALL else usual_axis(question, study)
+            return replace(question, axis=one)  # a map of layers has none
         check_axis(question, study)
         return question
 

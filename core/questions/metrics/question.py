@@ -7,7 +7,7 @@ seeded.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import combinations, product
@@ -54,6 +54,7 @@ from core.questions.alignment.axes import (
     short_name,
 )
 from core.questions.alignment.question import Alignment, complete_pair
+from core.questions.asking import ask
 from core.questions.finding import ALPHA, Finding, listed, most_p
 from core.questions.metrics.scores import (
     COMPARED,
@@ -604,6 +605,53 @@ class MetricTrends(StudyQuestion):
 
 
 @dataclass(frozen=True)
+class UsualScores(StudyQuestion):
+    """How aligned are all fully trained models of these modalities, by every metric, in last
+    layers? What `MetricPair` compares each of their pairs with.
+    """
+
+    command = "metrics usual"
+    version = 1
+    listed = False
+    columns: ClassVar[Mapping[str, str]] = {
+        "metric": "metric",
+        "model_x": "a model",
+        "model_y": "another one, of the other modality if there are two",
+        "score": "alignment",
+        "reason": "why there is no score",
+    }
+
+    modalities: tuple[str, ...] = option(
+        (), name="modality", metavar="MODALITY", help="one modality, or two whose models are paired"
+    )
+    k: int = neighbors_option()
+    metrics: tuple[str, ...] = option((), name="metric", metavar="METRIC", help="metrics")
+    seed: int = seed_option(SEED)
+
+    def compared_metrics(self) -> tuple[str, ...]:
+        return self.metrics
+
+    def answer(self, study: Study) -> Answer:
+        models = usual(study.models())
+        names = list(models.loc[models["modality"].isin(self.modalities), "model"])
+        return Answer(self.score(study, names))
+
+    def score(self, study: Study, names: Sequence[str], of: Collection[str] = ()) -> pd.DataFrame:
+        """Score all pairs of these models, or those of some."""
+        modality, sides = study.models().set_index("model")["modality"], {*self.modalities}
+        pairs = [two for two in combinations(names, 2) if {modality[one] for one in two} == sides]
+        pairs = [two for two in pairs if not of or not {*two}.isdisjoint(of)]
+        spaces = _last_layers(study, names, usual_size(study.size, k=self.k), self.seed)
+        tables = []
+        for metric in tell_each(
+            self.metrics if pairs else (), "metrics over other pairs of models"
+        ):
+            engine = make_engine(metric, device=study.device, **with_k(metric, self.k))
+            tables.append(score_pairs(spaces, metric, engine, pairs))
+        return pd.concat(tables) if tables else pd.DataFrame(columns=list(self.columns))
+
+
+@dataclass(frozen=True)
 class MetricPair(StudyQuestion):
     """How aligned are two layers by every metric, over neighborhoods, or over stimuli?
 
@@ -709,18 +757,18 @@ class MetricPair(StudyQuestion):
         """Return by metric own, usual, difference, above and others: the two models among all pairs
         of fully trained models of their modalities, in last layers.
         """
-        modality = study.models().set_index("model")["modality"]
-        sides = {modality[self.pair.x], modality[self.pair.y]}
-        models = usual(study.models())
-        names = models.loc[models["modality"].isin(sides), "model"]
-        names = list(dict.fromkeys([self.pair.x, self.pair.y, *names]))
-        size = usual_size(study.size, k=self.k)
-        spaces, own = _last_layers(study, names, size, self.seed), {self.pair.x, self.pair.y}
-        pairs = [two for two in combinations(names, 2) if {modality[one] for one in two} == sides]
-        rows = []
-        for metric in tell_each(self.metrics, "metrics over other pairs of models"):
-            engine = make_engine(metric, device=study.device, **with_k(metric, self.k))
-            table = score_pairs(spaces, metric, engine, pairs)
+        every = study.models()
+        models, modality = usual(every), every.set_index("model")["modality"]
+        own = {self.pair.x, self.pair.y}
+        sides = tuple(sorted({modality[one] for one in own}))
+        asked = UsualScores(self.scope, sides, self.k, self.metrics, self.seed)
+        tables = [ask(asked, study)]
+        if more := own - {*models["model"]}:
+            names = models.loc[models["modality"].isin(sides), "model"]
+            tables.append(asked.score(study, list(dict.fromkeys([*sorted(own), *names])), more))
+        scored, rows = pd.concat(tables), []
+        for metric in self.metrics:
+            table = scored[scored["metric"] == metric]
             scores = toward(metric) * table["score"]
             mine = (table["model_x"].isin(own) & table["model_y"].isin(own)).to_numpy()
             value, others = float(scores[mine].iloc[0]), scores[~mine].dropna()

@@ -5,6 +5,7 @@ over the number of stimuli, and nulls. Spaces are one layer of each model over t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any, TypeVar
@@ -17,9 +18,9 @@ from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.catalog import make_engine
 from core.metrics.spec import AnyEngine, Metric, Parameter
-from core.pairs.engine import Engine
-from core.pairs.lists import shuffled_scores
-from core.pairs.prepared import Prepared, Space, mean_of_both
+from core.pairs.engine import Engine, ListEngine
+from core.pairs.lists import find_lists, shuffled_scores
+from core.pairs.prepared import Lists, Prepared, Space, mean_of_both
 from core.progress import tell_each
 from core.spaces.preprocess import check_k, check_pair
 from core.statistics.nulls import COLUMNS, calibrate, draw_orders, fixed_pair, null_scores
@@ -281,9 +282,17 @@ def calibrate_metrics(
     """
     check_pair(x, y)
     orders, tables = draw_orders(len(x), count=count, seed=seed), []
+    most = max((one.k for one in engines.values() if isinstance(one, ListEngine)), default=0)
+    lists = list[Prepared[Lists]]()
+    with suppress(MetricError):  # each metric says why
+        lists = [find_lists([space], k=most) for space in (x, y) if most]
     for metric, engine in tell_each(engines.items(), "metrics against shuffled stimuli"):
         try:
-            score = shuffled_scores(engine, [engine.prepare([x])], [engine.prepare([y])])
+            if lists and isinstance(engine, ListEngine):
+                ready = [engine.take(of_space) for of_space in lists]
+            else:
+                ready = [engine.prepare([space]) for space in (x, y)]
+            score = shuffled_scores(engine, ready[:1], ready[1:])
         except MetricError as refusal:
             refused = {**dict.fromkeys(COLUMNS, np.nan), "reason": str(refusal)}
             table = pd.DataFrame([refused])

@@ -40,6 +40,8 @@ FEATURES = """Each point compares a simple feature with a model, in its best lay
 different things, with the one that reads the other. Lines: chance, and the two models’ best
 layers."""
 
+SIMPLE = "Best simple feature: {feature}, {score:.3f}."
+
 
 def show(at: Place) -> None:
     """Compare two models."""
@@ -56,15 +58,12 @@ def show(at: Place) -> None:
         k = controls.pick_k(queries.size(at))
         a, b = controls.pick_two(at, models, k=k, closest=True)
     about = models.set_index("model")
-    question = MetricPair(at.scope, LayerPair(a, None, b, None), k=k, null=null)
-    section.draw(at, question, key="all-metrics", methods=CALIBRATED)
+    metrics = st.container()  # is drawn last, since shuffles take seconds
     st.header("Layers", anchor=False)
-    grid = Alignment(at.scope, x=(a,), y=(b,), comparison=Comparison(k=k, layers=ALL))
-    table, features = queries.ask(at, grid), facts.features(at, (a, b), Measure(k=k))
-    if features is not None:
-        best = best_features(queries.ask(at, features), features.measure).iloc[0]
-        table = table.assign(reference=f"{best['control']} {best['score']:.3f}")
-    section.draw(at, grid, key="layer-map", lead=0, plot=grid.plot(table))
+    with frame.part():
+        grid = Alignment(at.scope, x=(a,), y=(b,), comparison=Comparison(k=k, layers=ALL))
+        section.draw(at, grid, key="layer-map", lead=0)
+    simple = st.empty()
     st.header("Neighbors", anchor=False)
     index = gallery.chosen(queries.size(at)) or 0
     x, y = best_layers(at.scope, queries.study(at), a, b, k=k)
@@ -74,8 +73,7 @@ def show(at: Place) -> None:
         gallery.grid(at, [index], key="asked", width=100, clicks=gallery.Clicks(None))
     with right:
         neighbors.side_by_side(at, LayerPair(a, x, b, y), index, k, heads=True, width=76)
-    if features is not None:
-        section.closed("Simple features", at, features, key="features", caption=FEATURES)
+    below = st.container()
     with st.expander("Facts about both"):
         st.dataframe(_facts(at, about.loc[[a, b]]), hide_index=True)
     usual_ones = usual(models)
@@ -87,6 +85,15 @@ def show(at: Place) -> None:
             units.show_trend(at)
 
     frame.fold("Single units", show_units, key="units", link=("pair",))
+    with metrics, frame.part():
+        question = MetricPair(at.scope, LayerPair(a, None, b, None), k=k, null=null)
+        section.draw(at, question, key="all-metrics", methods=CALIBRATED)
+    features = facts.features(at, (a, b), Measure(k=k))
+    if features is not None:
+        best = best_features(queries.ask(at, features), features.measure).iloc[0]
+        simple.caption(SIMPLE.format(feature=best["control"], score=best["score"]))
+        with below:
+            section.closed("Simple features", at, features, key="features", caption=FEATURES)
 
 
 def _facts(at: Place, models: pd.DataFrame) -> pd.DataFrame:

@@ -184,6 +184,15 @@ def test_rungs_are_scores_of_features_and_partial_alignment_that_of_kernels(stud
     assert ((scored["low"] < scored["score"]) & (scored["score"] < scored["high"])).all()
 
 
+def test_features_are_computed_once_and_what_they_read_is_noted_each_time(study: Study) -> None:
+    first, again = study.noting(), study.noting()
+    made = simple_features(first)
+    assert simple_features(again) is made
+    assert again.store.reads == first.store.reads != {}
+    fewer = study.under(study.clamping, stimuli=encode(np.arange(60), 120))
+    assert len(simple_features(fewer)[PIXELS][1]) == 60
+
+
 def test_the_ladder_says_how_much_more_the_models_align_and_which_way(study: Study) -> None:
     found = answer(ControlLadder(SCOPE, PAIR, k=5, null=19), study)
     scores = found.table.set_index("control")["score"]

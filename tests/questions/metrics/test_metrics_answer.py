@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +94,28 @@ def test_two_models_are_placed_among_other_pairs_of_their_modalities(study):
         assert row["others"] == 3
     assert answered.table["difference"].abs().is_monotonic_decreasing
     assert answered.findings[0].value == answered.table["difference"].iloc[0]
+
+
+def test_a_model_that_is_not_usual_is_placed_among_its_pairs_too(study, monkeypatch):
+    question = replace(MetricPair(pair=PAIR, k=4, null=20), metrics=("cka",)).complete(study)
+    expected = question.answer(study).table
+    every = comparison.usual
+    monkeypatch.setattr(comparison, "usual", lambda models: every(models).query("model != @PAIR.x"))
+    monkeypatch.setattr(comparison, "ask", lambda question, study: question.answer(study).table)
+    pd.testing.assert_frame_equal(question.answer(study).table, expected)
+
+
+def test_other_pairs_are_scored_once_for_all_pairs_of_their_modalities(study, monkeypatch):
+    def count(pair):
+        counted = []
+        scored = comparison.score_pairs
+        with monkeypatch.context() as patch:
+            patch.setattr(comparison, "score_pairs", lambda *of: counted.append(1) or scored(*of))
+            ask(MetricPair(pair=pair, metrics=("cka", "svcca"), k=3, null=19), study)
+        return len(counted)
+
+    first, second = (replace(PAIR, x=name, layer_x=None, layer_y=None) for name in NAMES[:2])
+    assert (count(first), count(second)) == (2, 0)
 
 
 def test_neighborhoods_reach_from_2_to_all_others(study):
