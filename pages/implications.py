@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from core.errors import NotApplicableError
-from core.figures.grammar import Level
-from core.questions.benefits import OVERVIEW, Benefits, uniform_distance
+from core.questions.benefits import Benefits, in_short, overview, uniform_distance
 from pages._shared import controls, frame, queries, section
 from pages._shared.address import fragment
 from pages._shared.queries import Place
 
-POINTS = "Bars: 95% CI over seeds. Dotted: chance (uniform colors)."
+POINTS = """Points: trainings; lines: means of a learner or family. Bars: 95% CI over seeds. Dotted:
+chance (uniform colors)."""
 METHODS = """Points are learners (transfer) or language models; lines join one learner or family. q
 is adjusted for the shares of the data. Transfer: a learner also predicts, by a linear map, how a
 frozen model of the other modality represents the same items; the gain is its score minus that
@@ -35,20 +34,20 @@ def show(at: Place) -> None:
     if queries.models(at).empty:
         frame.need_readers(at, "caption", "image")
     with frame.part():
-        chance = pd.DataFrame({"panel": ["bias"], "chance": [np.nan]})
+        chance = np.nan
         with suppress(NotApplicableError):  # no world, no law
             law = queries.recall(at, Benefits(at.scope, "colors"))
             if law is not None:
-                chance["chance"] = uniform_distance(law.drop_duplicates(["kind", "color"]))
-        levels = (*OVERVIEW.levels, Level("chance", table=chance))
+                chance = uniform_distance(law.drop_duplicates(["kind", "color"]))
         found = section.draw(
             at,
             Benefits(at.scope),
             key="trends",
             caption=POINTS,
             methods=METHODS,
-            plot=replace(OVERVIEW, levels=levels).over,
-            say=lambda answered: [one.line for one in answered.findings[1:]],
+            plot=partial(overview, chance=chance),
+            lead=0,
+            say=lambda answered: in_short(answered.findings[1:]),
         )
         table = found.table.dropna(subset="y") if found else pd.DataFrame(columns=["panel"])
         if (table["panel"] == "transfer").any():

@@ -5,7 +5,8 @@ Source: section 5 of Huh et al. 2024.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from random import Random
 from typing import ClassVar, Literal, NamedTuple
@@ -19,13 +20,14 @@ from core.competence.records import can_measure
 from core.encoders.encoder import ModelCard
 from core.errors import InputError, NotApplicableError, PlatoscopeError
 from core.figures.grammar import Axis, Dots, Facet, Heat, Level, Line, Palette, Plot, Scale
+from core.figures.labels import Labels
 from core.figures.numbers import paper_p
 from core.modalities import LANGUAGE, Item
 from core.options import draws_option, models_option, option, seed_option
 from core.progress import tell_each
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
-from core.questions.finding import ALPHA, Finding
+from core.questions.finding import ALPHA, Finding, listed
 from core.questions.question import Answer, StudyQuestion
 from core.settings import choose_device
 from core.statistics.intervals import t_test
@@ -52,6 +54,13 @@ TEACHING = {
     "vision": "transfer from captions",
 }  # by the learner's modality
 LEARNING = {"language": "language models", "vision": "vision models"}
+CLAIMS = {
+    DISTANCE: "larger language models are less biased",
+    AMPLIFICATION: "larger language models exaggerate the most common color less",
+    IMPOSSIBLE: "larger language models hallucinate less",
+    NO_CAPTION: "larger language models write fewer texts without a caption",
+}
+UNSURE = {CLAIMS[DISTANCE]: "bias", CLAIMS[IMPOSSIBLE]: "hallucination"}
 NONE = "no learner here was trained with and without transfer"
 EXCHANGED = ("modality", "learner", "teacher", "share", "events", "shown")
 SIZED = ("measure", "model", "title", "line", "recipe", "parameters", "value", "reason")
@@ -268,7 +277,7 @@ class Benefits(StudyQuestion):
 
     def plot(self, table: pd.DataFrame) -> Plot:
         if self.of == "all":
-            return OVERVIEW.over(table)
+            return overview(table)
         if self.of == "texts":
             return super().plot(table)
         if self.of == "colors":
@@ -331,14 +340,19 @@ def transfer_verdicts(table: pd.DataFrame) -> list[Finding]:
     """
     findings = []
     for _, rows in table[table["seed"] == MEAN].groupby("learner", sort=False):
-        sure, row, change = rows[rows["gain_q"] < ALPHA], rows.iloc[-1], "has no clear effect on"
-        if len(sure):
-            row = sure.loc[sure["gain"].abs().idxmax()]
+        row, change = _decisive(rows, rows["gain_q"], rows["gain"]), "has no clear effect on"
+        if row["gain_q"] < ALPHA:
             change = "hurts" if row["gain"] < 0 else "helps"
         who = f"{LEARNING[row['modality']]} with {_of_data(row['share'])}"
         gain = _gain(f"{TEACHING[row['modality']]} {change} {who}", row, table)
         findings.append(replace(gain, expected="", adjusted=True))
     return findings or [Finding(NONE)]
+
+
+def _decisive(rows: pd.DataFrame, q: pd.Series, gains: pd.Series) -> pd.Series:
+    """Return the row of the largest gain or loss beyond chance, or else the last one."""
+    sure = gains[q < ALPHA].abs()
+    return rows.loc[sure.idxmax()] if len(sure) else rows.iloc[-1]
 
 
 def transfer_findings(table: pd.DataFrame) -> list[Finding]:
@@ -381,19 +395,13 @@ def _gain(claim: str, row: pd.Series, table: pd.DataFrame) -> Finding:
 
 def size_findings(table: pd.DataFrame) -> list[Finding]:
     """Return the trend of each measure over size, and what the controls show."""
-    claims = {
-        DISTANCE: "larger language models are less biased",
-        AMPLIFICATION: "larger language models exaggerate the most common color less",
-        IMPOSSIBLE: "larger language models hallucinate less",
-        NO_CAPTION: "larger language models write fewer texts without a caption",
-    }
     models, checks = table[table["model"] != ""], table[table["model"] == ""]
     if models["value"].isna().all():
         why = f"{models['title'].iloc[0]}: {models['reason'].iloc[0]}" if len(models) else ""
         return [Finding("No language model here could be measured", reason=why)]
     trends = [
         Finding(
-            claims[row["measure"]],
+            CLAIMS[row["measure"]],
             row["rise"],
             row["rise_low"],
             row["rise_high"],
@@ -422,6 +430,26 @@ def _in_words(panel: str, found: Finding) -> str:
         "open": f"shows no trend with size{p}",
     }
     return f"{panel} {change.get(found.verdict, f'over size is unknown: {found.reason}')}"
+
+
+def in_short(findings: Sequence[Finding]) -> list[str]:
+    """Return the findings of the overview as one sentence without numbers, what is sure first, and
+    those that have none as sentences of their own.
+    """
+    sure, unsure = list[str](), list[str]()
+    numbers = [one for one in findings if np.isfinite(one.value)]
+    for one in sorted(numbers, key=lambda one: not one.expected):  # trends first
+        transfer, none, _ = one.claim.partition(" has no clear effect on ")
+        if none or one.verdict in ("open", "unknown"):
+            unsure.append(transfer if none else UNSURE[one.claim])
+        elif one.verdict == "contradicted":
+            sure.append(one.claim.replace("are less", "are more").replace(" less", " more"))
+        else:
+            sure.append(one.claim)
+    told = [*sure, *([f"{listed(unsure)}: no clear effect"] if unsure else [])]
+    said = "; ".join(told).replace("language models are", "models are")
+    others = [one.line for one in findings if not np.isfinite(one.value)]
+    return [*([f"{said[:1].upper()}{said[1:]}."] if said else []), *others]
 
 
 # --- transfer ---
@@ -635,23 +663,77 @@ OVERVIEW = Plot(
             "x", "y", color=BY_MODALITY, low="low", high="high", card=("<b>{title}</b>", "{y:.3f}")
         ),
     ),
-    facet=Facet(
-        "panel",
-        {"transfer": "Transfer", "bias": "Bias", "hallucination": "Hallucination"},
-    ),
-    x={
-        "transfer": Axis("share of training data", log=True, ticks=SHARES),
-        "bias": SIZE,
-        "hallucination": SIZE,
-    },
-    y={
-        "transfer": Axis("gain in score", signed=True),
-        "bias": Axis("distance"),
-        "hallucination": Axis("impossible captions", percent=True),
-    },
     levels=(Level(0.0, "zero"),),
     empty="Nothing here was trained with transfer, and no language model could be measured.",
 )
+HEADS = {"transfer": "Transfer", "bias": "Bias", "hallucination": "Hallucination"}
+MEASURED = {  # on the y axis
+    "transfer": Axis("score with − without transfer", signed=True),
+    "bias": Axis("distance from true colors (0–1)"),
+    "hallucination": Axis("impossible captions written", percent=True),
+}
+LEFT, RIGHT, ABOVE = 0.5, 1.3, 1.1  # of the data's ends: room for names
+AREAS = ((180.0, 300.0), (250.0, 320.0))  # of a panel, in pixels
+
+
+def overview(table: pd.DataFrame, chance: float = np.nan) -> Plot:
+    """Draw the three panels; lines over size have their family's name. chance: bias by chance."""
+    x, y = {"transfer": Axis("share of training data", log=True, ticks=SHARES)}, MEASURED.copy()
+    names = []
+    for panel in ("bias", "hallucination"):
+        rows = table[table["panel"] == panel].dropna(subset=["x", "y"])
+        x[panel] = SIZE
+        if rows.empty:
+            continue
+        low, high = LEFT * rows["x"].min(), RIGHT * rows["x"].max()
+        x[panel] = replace(SIZE, range=(low, high))
+        tops = [rows["y"].max(), chance if panel == "bias" else np.nan]
+        y[panel] = replace(y[panel], range=(0.0, ABOVE * float(np.nanmax(tops)) or 1.0))
+        means = rows.groupby(["line", "x"], as_index=False)["y"].mean().assign(panel=panel)
+        first = means.drop_duplicates("line")
+        named = first.assign(name=first["line"].map(family_of), size=6.0)
+        marked = pd.concat([rows.assign(name="", size=9.0), named], ignore_index=True)
+        across = pd.DataFrame({"line": "chance", "x": [low, high], "y": chance})
+        lines = pd.concat([means, across]).dropna(subset="y") if panel == "bias" else means
+        names.append(Labels("x", "y", "{name}", "size", table=marked, lines=lines, desk=AREAS))
+    return replace(
+        OVERVIEW,
+        marks=(*OVERVIEW.marks, *names),
+        facet=Facet("panel", HEADS, note=_note),
+        x=x,
+        y=y,
+        levels=(
+            *OVERVIEW.levels,
+            Level("chance", table=pd.DataFrame({"panel": ["bias"], "chance": [chance]})),
+        ),
+    ).over(table)
+
+
+def family_of(line: str) -> str:
+    return re.sub(r" (masked )?language$", "", line)
+
+
+def _note(rows: pd.DataFrame) -> str:
+    """Return a panel's tests, in two lines."""
+    if rows["panel"].iloc[0] != "transfer":
+        rise, p = rows[["rise", "p"]].iloc[0]
+        if not np.isfinite(rise):
+            return ""
+        return f"per tenfold parameters<br>{_signed(rise)}, {paper_p(p)}"
+    lines = []
+    for _, of_kind in rows.dropna(subset="y").groupby("line", sort=False):
+        row = _decisive(of_kind, of_kind["p"], of_kind["y"])
+        what = TEACHING[row["modality"]].removeprefix("transfer ")
+        q = f", {paper_p(row['p'], 'q')}" if np.isfinite(row["p"]) else ""
+        share = "all" if row["x"] == 1 else f"{SHARES.get(row['x'], row['x'])} of"
+        lines.append(f"{what}, {share} data: {_signed(row['y'])}{q}")
+    return "<br>".join(lines)
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3f}".replace("-", "−").replace("+0.000", "0.000")
+
+
 TRANSFER = Plot(
     "Learning curves with and without transfer",
     marks=(

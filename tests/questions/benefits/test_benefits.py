@@ -27,7 +27,9 @@ from core.questions.benefits import (
     distance,
     equal_share,
     exchange,
+    in_short,
     learner_of,
+    overview,
     shares,
     size_findings,
     transfer_findings,
@@ -243,3 +245,36 @@ def test_a_verdict_has_its_share_of_the_data_and_an_adjusted_p() -> None:
 def test_uniform_colors_are_half_the_summed_difference_from_the_law():
     law = pd.DataFrame({"kind": ["car", "car", "tree", "tree"], "law": [1.0, 0.0, 0.5, 0.5]})
     assert uniform_distance(law) == pytest.approx((0.5 + 0.0) / 2)
+
+
+def test_the_verdict_is_one_sentence_with_what_is_sure_first_and_what_is_missing_last():
+    trend = {"name": "change", "n": 9, "expected": "-"}
+    less = Finding("larger language models are less biased", -0.3, p=0.01, **trend)
+    open_ = Finding("larger language models hallucinate less", -0.1, p=0.5, **trend)
+    harm = Finding("transfer from images hurts language models with 1/4 of the training data", -0.1)
+    none = Finding("transfer from captions has no clear effect on vision models", 0.1, p=0.9)
+    assert in_short([harm, none, less, open_]) == [
+        "Larger models are less biased; transfer from images hurts language models with 1/4 of the"
+        " training data; hallucination and transfer from captions: no clear effect."
+    ]
+    more = Finding("larger language models hallucinate less", 0.1, p=0.01, **trend)
+    unknown = Finding("No learner was trained")
+    assert in_short([unknown, more]) == [
+        "Larger language models hallucinate more.",
+        "No learner was trained.",
+    ]
+
+
+def test_each_line_over_size_has_its_name_and_each_panel_its_test():
+    rows = [
+        ("bias", f"{family} language", size, y / size)
+        for family, y in (("GPT-2", 3.0), ("LLaMA", 6.0))
+        for size in (10.0, 20.0)
+    ]
+    table = pd.DataFrame(rows, columns=["panel", "line", "x", "y"])
+    table = table.assign(modality="language", title="", low=np.nan, high=np.nan, p=0.02, rise=-0.1)
+    for narrow in (False, True):
+        figure = overview(table, 0.7).draw("light", narrow=narrow)
+        texts = [text for trace in figure.data for text in trace.text or () if text]
+        assert texts == ["GPT-2", "LLaMA"]
+        assert "−0.100, p = .02" in figure.layout.annotations[0].text
