@@ -140,7 +140,7 @@ class Scale:
         colors = list(INK[mode].scale[:: -1 if self.falling else 1])
         return {"colorscale": colors, "cmin": low, "cmax": high}
 
-    def bar_look(self, values: pd.Series) -> Tree:
+    def bar_look(self, values: pd.Series, *, below: bool = False) -> Tree:
         texts = dict(self.ticks)
         if self.log and not texts and values.notna().any():
             low, high = 10 ** float(values.min()), 10 ** float(values.max())
@@ -148,6 +148,9 @@ class Scale:
         places = [math.log10(tick) if self.log else tick for tick in texts]
         look: Tree = {"tickvals": places, "ticktext": list(texts.values())} if texts else {}
         look |= {"tickformat": ".0%"} if self.percent else {}
+        if below:
+            place = {"len": 1, "x": 0.5, "y": 0, "yanchor": "top"}
+            return color_bar(plain(self.title), lying=True, **place, **look)
         return color_bar(wrap(plain(self.title), 16), len=0.8, **look)
 
 
@@ -836,8 +839,11 @@ class _Drawn:
                     self._name(mark, rows)
             self._add_levels(figure, key, at)
             self._set_axes(figure, key, panel, place)
+        axes = [self._axes(key)[0] for key in self.parts]
+        below = self.narrow and any(axis.top for axis in axes)  # a phone has no room for both
         for number, (scale, values) in enumerate(bars):
-            look = scale.look(values, self.mode) | {"colorbar": scale.bar_look(values)}
+            look = scale.look(values, self.mode)
+            look["colorbar"] = scale.bar_look(values, below=below)
             figure.update_layout(**{f"coloraxis{number + 1 if number else ''}": look})
         for group, entry in self.entries.items():
             figure.add_scatter(x=[None], y=[None], legendgroup=group, **entry)
@@ -987,8 +993,8 @@ class _Drawn:
             )
             if labeled and not axis.range:
                 look["range"] = [min(0.0, 1.1 * values.min()), 1.2 * max(0.0, values.max())]
-            if axis.top and panel.narrow:  # a phone has no room for them
-                look["showticklabels"] = False
+            if axis.top and panel.narrow:
+                look["tickangle"] = -90
             if "scaleanchor" in look and place:
                 look["scaleanchor"] = f"x{place + 1}"
             own = not isinstance(getattr(self.plot, name), Axis)

@@ -307,8 +307,7 @@ class Specifications(StudyQuestion):
         shorts = {name: METRICS[name].spec.short for name in (*METRICS_OF_KS, *GLOBAL)}
         shown = table.dropna(subset="rho").assign(
             titles=lambda rows: [
-                shorts[name] + ("" if pd.isna(k) else f", k = {k}")
-                for name, k in zip(rows["metric"], rows["k"], strict=True)
+                _title(*way) for way in zip(rows["metric"], rows["k"], strict=True)
             ],
             layer_title=lambda rows: rows["layers"].map(LAYER_RULES),
         )
@@ -411,12 +410,60 @@ def _specified_scores(
     return scores
 
 
+def metrics_plot(table: pd.DataFrame) -> Plot:
+    """Draw ρ of each metric and k with its interval, in the headline's layers and clamping, and ρ
+    in others, fainter. table: as of `Specifications`.
+    """
+    rows = table.dropna(subset="rho").assign(
+        way=lambda rows: [_title(*way) for way in zip(rows["metric"], rows["k"], strict=True)],
+        layer_title=lambda rows: rows["layers"].map(LAYER_RULES),
+    )
+    same = _as_headline(rows)
+    shown = rows[same].sort_values("rho", kind="stable", ascending=False)
+    card = ("<b>{way}</b>", "{layer_title} layers, {clamping}", "ρ = {rho:.2f}, {p:p}")
+    return Plot(
+        "Trend of alignment with competence by metric",
+        marks=(
+            Dots(
+                *("rho", "way"),
+                table=rows[~same],
+                color=Fixed("soft"),
+                size=6.0,
+                opacity=0.6,
+                name="other layers or clamping",
+                card=card,
+            ),
+            Dots(
+                *("rho", "way"),
+                table=shown,
+                color=Fixed("ember"),
+                left="low",
+                right="high",
+                size=11.0,
+                name="best layers, 95% CI",
+                card=card,
+            ),
+        ),
+        x=Axis("ρ (right of 0: better models align more)"),
+        y=Axis(names=list(shown["way"])),
+        levels=(Level(0.0, "zero", along="x"),),
+        row=30,
+    ).over(rows)
+
+
+def _title(metric: str, k: int | None) -> str:
+    return METRICS[metric].spec.short + ("" if pd.isna(k) else f", k = {k}")
+
+
+def _as_headline(table: pd.DataFrame) -> pd.Series:
+    """Return which rows have the headline's layers and clamping."""
+    clamping = CLAMPINGS[HEADLINE.clamping]
+    return (table["layers"] == HEADLINE.layers) & (table["clamping"] == clamping)
+
+
 def by_metric(table: pd.DataFrame) -> pd.DataFrame:
     """Return metric, rho, q and n of each metric in the headline's layers, clamping and k."""
-    same = (table["layers"] == HEADLINE.layers) & (
-        table["clamping"] == CLAMPINGS[HEADLINE.clamping]
-    )
-    rows = table[same & (table["k"].isna() | (table["k"] == HEADLINE.k))]
+    rows = table[_as_headline(table) & (table["k"].isna() | (table["k"] == HEADLINE.k))]
     rows = rows[["metric", "rho", "p", "setups"]].rename(columns={"setups": "n"})
     return rows.assign(q=adjust(rows["p"].to_numpy(float)))
 

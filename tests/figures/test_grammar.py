@@ -306,3 +306,16 @@ def test_a_specification_with_a_function_without_a_name_is_drawn_each_time():
     figure = Plot("T", (DOTS,), facet=facet).over(TABLE).draw("light")
     assert [note.text for note in figure.layout.annotations] == ["2 rows", "2 rows"]
     assert _keep_drawn.cache_info() == before
+
+
+def test_names_above_a_heat_map_stand_upright_on_a_phone_and_its_bar_lies_below():
+    table = pd.DataFrame({"a": ["one", "two"], "b": ["one", "two"], "z": [0.0, 1.0]})
+    names = Axis(names=["one", "two"], top=True)
+    wide, narrow = (
+        draw(Heat("a", "b", "z"), table=table, x=names, y=Axis(names=True), narrow=phone)
+        for phone in (False, True)
+    )
+    assert list(narrow.layout.xaxis.ticktext) == ["one", "two"]
+    assert (wide.layout.xaxis.tickangle, narrow.layout.xaxis.tickangle) == (-60, -90)
+    bars = [figure.layout.coloraxis.colorbar.orientation for figure in (wide, narrow)]
+    assert bars == [None, "h"]

@@ -11,8 +11,8 @@ import streamlit as st
 
 from core.metrics import METRICS
 from core.metrics.catalog import printed_table
-from core.questions.finding import Finding
-from core.questions.headline import Specifications, by_metric
+from core.questions.asking import Answered
+from core.questions.headline import Specifications, by_metric, metrics_plot
 from core.questions.metrics.question import (
     MetricAgreement,
     MetricTrends,
@@ -24,7 +24,7 @@ from core.questions.metrics.scores import COMPARED
 from core.study.models import is_reality, usual
 from pages._parts.published import listed
 from pages._parts.robustness.pair import has_trend
-from pages._shared import bar, controls, frame, queries, section
+from pages._shared import bar, controls, frame, queries, runner, section
 from pages._shared.controls import Look
 from pages._shared.queries import Place
 
@@ -35,6 +35,12 @@ metrics are adjacent. Last layers of fully trained models. Metrics that are low 
 are negated; asymmetric ones are averaged over both directions. Pairs share models, so ρ has no
 interval. Rows are ordered by average linkage over 1 − ρ; linear predictivity is left out because it
 is slow."""
+PAIRS = "A cell: how similarly two metrics rank all pairs of models."
+TRENDS = """ρ: rank correlation of competence with alignment across vision and language. A row is a
+metric; faint points: other layers or clamping."""
+TRENDS_METHODS = """ρ is Spearman's, of setups within each modality, in the best layers, clamped.
+The test exchanges ranks within an architecture and objective; intervals draw these groups; q is
+adjusted for the metrics."""
 BY_METRIC = """A thin line is a vision model, wider if larger; dashed: their mean. Compare
 shapes, not heights: each metric has its own scale."""
 PRINTED = """Properties of eight metrics as Huh et al. 2024 print them (table 11, read off an
@@ -42,7 +48,7 @@ HTML copy). ✓*: global if k is all images."""
 
 
 def show(at: Place) -> None:
-    """Draw the agreement of metrics; trends, properties and published values are closed."""
+    """Draw the trend by metric and the agreement of metrics; all else is closed."""
     frame.need_stimuli(at)
     models = usual(queries.models(at))
     models = models[~is_reality(models)]
@@ -73,19 +79,19 @@ def show(at: Place) -> None:
         ),
     }
     behind = ("model", "rank", "bandwidth", "seed")
+    above, trend = st.container(), has_trend(at) and _is_tested(at)
+    if trend:
+        st.header("Do metrics agree?", anchor=False)
     with bar.controls_bar():
         question = controls.pick(MetricAgreement, at, look, more=behind)
     at = replace(at, scope=question.scope)
-    section.draw(
-        at,
-        question,
-        key="agreement",
-        methods=RANKED,
-        say=lambda found: [one.line for one in [*_trends(at), *found.findings[:1]]],
-    )
-    if has_trend(at):
+    if trend:
+        with above, frame.part():
+            show_trends(at)
+    section.draw(at, question, key="agreement", caption=PAIRS, methods=RANKED)
+    if trend:
         section.closed(
-            "Trend by metric",
+            "Every pair of models, by metric",
             at,
             MetricTrends(at.scope),
             key="by-metric",
@@ -114,15 +120,33 @@ def _print_properties() -> None:
     st.caption(PRINTED)
 
 
-def _trends(at: Place) -> list[Finding]:
-    """Return by which metrics better models align more, as far as that was asked."""
-    table = queries.recall(at, MetricTrends(at.scope)) if has_trend(at) else None
-    if table is not None:
-        trends = table.drop_duplicates("metric").drop(columns="n", errors="ignore")
-        names = {"p_adjusted": "q", "models": "n"}
-        return compare_metrics(trends.rename(columns=names), "language models")
-    table = queries.recall(at, Specifications(at.scope))
-    return [] if table is None else compare_metrics(by_metric(table), "training setups")
+def _is_tested(at: Place) -> bool:
+    """Return whether the trend has a ρ, or is still to be computed."""
+    question = Specifications(at.scope)
+    if runner.waits(at, question, lambda: question.seconds(queries.study(at))):
+        return True
+    return bool(queries.ask(at, question)["rho"].notna().any())
+
+
+def show_trends(at: Place) -> None:
+    """Draw the headline's trend by every metric that it was measured with."""
+    question = Specifications(at.scope)
+    section.draw(
+        at,
+        question,
+        key="trend-by-metric",
+        caption=TRENDS,
+        methods=TRENDS_METHODS,
+        plot=metrics_plot,
+        say=_say_trends,
+        seconds=lambda: question.seconds(queries.study(at)),
+        label="Compute ρ by metric",
+    )
+
+
+def _say_trends(found: Answered) -> list[str]:
+    lines = [one.line for one in compare_metrics(by_metric(found.table), "training setups")]
+    return lines or [found.findings[0].line]
 
 
 def _look(labels: Mapping[Any, str], what: str, usual: str) -> Look:

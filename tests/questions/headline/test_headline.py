@@ -11,7 +11,7 @@ import pytest
 
 from core.cli import main
 from core.questions.asking import ask
-from core.questions.headline import Headline, by_metric, unasked
+from core.questions.headline import Headline, by_metric, metrics_plot, unasked
 from core.statistics.trends import FEW
 from core.store import Store, View
 from core.study.comparing import align_models
@@ -156,3 +156,28 @@ def test_each_metric_counts_in_the_layers_clamping_and_k_of_the_headline():
         "n": [31, 31],
         "q": [0.02, 0.04],
     }
+
+
+def test_metrics_are_drawn_by_their_rho_in_the_headlines_layers_with_others_fainter():
+    best = {"layers": "best", "clamping": "clamped at q = 0.95"}
+    rows = [
+        ("cka", pd.NA, 0.2, best),
+        ("mutual_knn", 10, 0.6, best),
+        ("mutual_knn", 20, 0.4, best),
+        ("mutual_knn", 20, -0.1, best | {"layers": "last"}),
+        ("cknna", 10, np.nan, best),
+    ]
+    table = pd.DataFrame(
+        [{"metric": metric, "k": k, "rho": rho, **how} for metric, k, rho, how in rows]
+    ).assign(low=lambda table: table["rho"] - 0.1, high=lambda table: table["rho"] + 0.2, p=0.01)
+    figure = metrics_plot(table).draw("light")
+    assert list(figure.layout.yaxis.ticktext) == [
+        "mutual k-NN, k = 10",
+        "mutual k-NN, k = 20",
+        "CKA",
+    ]
+    others, own = figure.data[:2]
+    assert (list(others.x), list(others.y)) == ([-0.1], [1])
+    assert (list(own.x), list(own.y)) == ([0.6, 0.4, 0.2], [0, 1, 2])
+    assert own.error_x.array == pytest.approx([0.2] * 3)
+    assert own.error_x.arrayminus == pytest.approx([0.1] * 3)
