@@ -54,6 +54,9 @@ ICONS = {
     "open": "remove",
     "unknown": "radio_button_unchecked",
 }
+SHORT = dict(
+    zip(MARKS, ("chance", "categories", "simple features", "gallery", "ranks"), strict=True)
+)
 CURVE_METHODS = """The diamond is the headline, bars are 95% CI, the line is the median. Every
 combination sees the same setups, each with its first run, and the same exchanges of competence
 within families and objectives. The joint test compares the median ρ with its distribution under
@@ -104,24 +107,25 @@ def _ask_unasked(at: Place) -> tuple[list[str], tuple[str, ...]]:
 def show_marks(at: Place) -> None:
     """Say which simpler explanations the alignment survives, as far as that was asked."""
     table = queries.recall(at, ControlMarks(at.scope))
-    said = [(mark, "unknown", "Not computed for these models: open Controls.") for mark in MARKS]
+    said = [
+        (SHORT[one], "unknown", "Not computed for these models: open Controls.") for one in MARKS
+    ]
     if table is not None:
         said = [
             (
-                f"{row.mark}{': open' * (row.verdict == 'open')}{row.short and f', {row.short}'}",
+                f"{SHORT[row.mark]}{row.short and f', {row.short}'}",
                 row.verdict,
-                f"{row.verdict.capitalize()}: {row.claim}{row.number and f': {row.number}'}.",
+                f"{row.of and f'{row.of}. '}{row.verdict.capitalize()}:"
+                f" {row.claim}{row.number and f': {row.number}'}.",
             )
             for row in table.itertuples()
         ]
-    with st.container(horizontal=True, gap="small", key="marks"):
-        if table is not None and table["of"].iloc[0]:
-            st.caption(frame.plain(f"{table['of'].iloc[0]}:"), width="content")
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="marks"):
+        along = address.chosen("dataset") | {"tab": ["controls"]}
+        st.page_link("robustness.py", label="Controls:", query_params=along)
         for mark, verdict, tested in said:
             text = f":material/{ICONS[verdict]}: {mark}"
-            st.caption(text, width="content", help=frame.plain(tested))
-        along = address.chosen("dataset") | {"tab": ["controls"]}
-        st.page_link("robustness.py", label="Controls", query_params=along)
+            st.caption(prose.unparted(text), width="content", help=frame.plain(tested))
 
 
 def show_curve(at: Place, also: tuple[str, ...]) -> None:
@@ -152,9 +156,11 @@ def show_map(at: Place, models: pd.DataFrame) -> None:
     centers = {REALITY: "reality (true factors)"} if known else {}
     centers |= {name: f"all {name} models" for name in known_first(finished["modality"])}
     centers |= {name: titles[name] for name in models["model"] if name not in centers}
-    with st.container(width=320):
+    named = {name: f"Center: {title}" for name, title in centers.items()}
+    whole = st.container(key="map-frame")
+    with whole, st.container(key="map-center"):
         one = controls.option_named(ConvergenceMap, "center")
-        center = controls.pick_option(one, Look(labels=centers, start=next(iter(centers))))
+        center = controls.pick_option(one, Look(labels=named, start=next(iter(centers))))
     option = controls.option_named(Comparison, "metric")
     metric = address.mark(option.name)
     metric = metric if metric in MAP_METRICS else next(iter(MAP_METRICS))
@@ -167,7 +173,7 @@ def show_map(at: Place, models: pd.DataFrame) -> None:
     reason = next(iter(unscored["reason"].dropna()), "") or "none can be compared"
     if not scene.marks:
         raise frame.NeededError(f"No model has a score here: {reason}.")
-    with st.container(key="map-frame"):
+    with whole:
         convergence_map.draw(
             scene,
             list(MAP_METRICS.items()),

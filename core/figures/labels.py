@@ -100,15 +100,18 @@ class Labels(Mark):
         kept = np.array([spot is not None for spot in spots])
         there = [spot for spot in spots if spot]
         ends = frame.values(dots[kept] + np.array([(one.x, one.y) for one in there]).reshape(-1, 2))
-        rows = rows[kept].assign(
-            _text=[fill(self.text, row) for row in rows[kept].to_dict("records")],
+        rows = rows[kept]
+        texts = [fill(self.text, row) for row in rows.to_dict("records")]
+        rows = rows.assign(
+            _text=[
+                f"<b>{text}</b>" if head else text
+                for text, head in zip(texts, rows["_head"], strict=True)
+            ],
             _side=[one.side for one in there],
             _far=[one.is_far for one in there],
             _end_x=ends[:, 0],
             _end_y=ends[:, 1],
         )
-        bold = "<b>" + rows["_text"] + "</b>"
-        rows["_text"] = rows["_text"].mask(rows["_head"], bold)
         ink = INK[panel.mode]
         for group, color, part in self._groups(rows):
             far = part[part["_far"] & ~part["_head"]]

@@ -18,6 +18,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.errors import InputError
+from core.figures.numbers import counted
 from core.figures.theme import INK, Mode
 from core.recipe import Recipe
 from core.settings import ROOT
@@ -58,7 +59,7 @@ def legend_text(figure: go.Figure, table: pd.DataFrame, recipe: Recipe) -> str:
     """
     meta = figure.layout.meta
     sentences = [meta["title"], _axes(figure), *_marks(figure), meta.get("note", "")]
-    sentences.append(_counts(table))
+    sentences.append(_counts(figure, table))
     choices = ", ".join(_choices(recipe.choices.get("question", recipe.choices)))
     made = f"Platoscope {version('platoscope')}, recipe {recipe.digest}"
     parts = [*sentences, choices and f"Settings: {choices}", made]
@@ -83,7 +84,7 @@ def _marks(figure: go.Figure) -> Iterator[str]:
             yield f"{name[:1].upper()}{name[1:]}"
 
 
-def _counts(table: pd.DataFrame) -> str:
+def _counts(figure: go.Figure, table: pd.DataFrame) -> str:
     scored = table.dropna(subset="score") if "score" in table else table
     models = {
         name
@@ -91,7 +92,11 @@ def _counts(table: pd.DataFrame) -> str:
         if column in table
         for name in scored[column]
     }
-    counts = [f"{len(models)} models"] if models else []
+    dots = [
+        dot for trace in figure.data if trace.customdata is not None for dot in trace.customdata
+    ]
+    shown = models.intersection(name for dot in dots for name in dot) or models
+    counts = [counted(len(shown), "model", "models")] if shown else []
     if "n" in table and table["n"].nunique() == 1:
         counts.append(f"{table['n'].iloc[0]:,} stimuli")
     return f"n = {', '.join(counts)}" if counts else ""

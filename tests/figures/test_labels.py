@@ -118,6 +118,13 @@ def test_what_has_no_text_has_no_place_and_is_not_covered():
     assert name.side == "middle left"
 
 
+def test_a_figure_without_room_for_any_name_has_none():
+    table = pd.DataFrame({"x": [1.0], "y": [1.0], "label": "x" * 200, "size": 9.0})
+    axis = Axis(range=(0, 2))
+    plot = Plot("T", (Dots("x", "y"), Labels("x", "y", "{label}", "size")), x=axis, y=axis)
+    assert [trace.text for trace in plot.over(table).draw("light").data] == [None]
+
+
 def test_heads_are_bold_in_their_color_and_have_neither_line_nor_entry():
     table = pd.DataFrame({"x": [1.0, 1.0], "y": [1.0, 1.5], "g": ["CLIP", "vision"]})
     table = table.assign(label=["CLIP", "VISION"], size=9.0, head=[False, True])

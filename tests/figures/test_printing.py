@@ -55,9 +55,12 @@ def test_the_text_below_a_figure_says_what_it_shows():
     text = legend_text(PLOT.draw("light"), trend_points(), recipe)
     assert text.startswith("Alignment and competence. Mean alignment (k = 5) against competence:")
     assert "Dotted: chance." in text
-    assert "n = 6 models, 101 stimuli." in text
+    assert "n = 3 models, 101 stimuli." in text  # whose points are drawn
     assert "Settings: metric mutual_knn, k 5." in text
     assert re.search(r"Platoscope \d+\.\d+\.\d+, recipe " + recipe.digest, text)
+    dots = Drawing({"meta": {"title": "T"}}).add_scatter(x=[1], y=[1], customdata=[["a"]]).figure()
+    pairs = pd.DataFrame({"model_x": ["a", "a"], "model_y": ["b", "c"], "score": 0.5})
+    assert "n = 1 model." in legend_text(dots, pairs, recipe)  # of three
     empty = Drawing({"meta": {"title": "T"}}).figure()
     assert "nan" not in legend_text(empty, pd.DataFrame(), recipe)
 

@@ -101,7 +101,7 @@ def test_choices_reach_the_commands_and_the_numbers(opened, store):
     app.run()
     assert not app.exception
     assert "--words red orange yellow pink blue teal" in " ".join(commands(app))
-    assert "n = 6 colors" in words(app)
+    assert "n\u00a0=\u00a06 colors" in words(app)
 
 
 @pytest.mark.slow

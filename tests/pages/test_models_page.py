@@ -44,10 +44,10 @@ def test_it_draws_the_map_and_the_tree_and_says_how_far_they_can_be_believed(on_
 def test_the_world_and_unfinished_models_can_be_left_out(on_the_map):
     app = on_the_map
     app.toggle(key="world").set_value(False).run()
-    assert "n = 12)" in texts(app)
+    assert "n\u00a0=\u00a012)" in texts(app)
     assert any("models map --no-world --store" in code for code in codes(app))
     app.toggle(key="unfinished").set_value(False).run()
-    assert "n = 11)" in texts(app)
+    assert "n\u00a0=\u00a011)" in texts(app)
     pick(app, "tab", "tree").run()
     assert any("models pairs --no-unfinished --no-world" in code for code in codes(app))
     assert not app.exception

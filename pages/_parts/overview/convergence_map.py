@@ -60,6 +60,18 @@ input { width: 150px; accent-color: var(--ember); }
   .legend { flex-flow: row wrap; gap: 4px 16px; padding: 0; }
   .canvas text { font-size: 20px; } }
 """
+PLACED = """<style>
+.st-key-map {{ {colors} }}
+.st-key-map-center {{ width: 16.5rem; }}
+.st-key-marks [data-testid=stPageLink] a {{ padding-left: 0; }}
+.st-key-map-center [data-testid=stWidgetLabel] {{ display: none; }}
+@media (min-width: 1200px) {{
+  .st-key-map-frame {{ position: relative; }}
+  [data-testid=stLayoutWrapper]:has(> .st-key-map-center) {{
+    position: absolute; top: -.35rem; left: 17.5rem; z-index: 80; width: auto;
+  }}
+}}
+</style>"""  # next to the metrics, if there is room
 JS = Path(__file__).with_name("map.js").read_text(encoding="utf-8")
 _map = st.components.v2.component("platoscope_map", html=HTML, css=CSS, js=JS)
 
@@ -81,11 +93,8 @@ def draw(
     """
     ink = INK[mode]
     look = {"paper": ink.paper, "soft": ink.soft, "line": ink.grid, "rim": ink.chance}
-    st.html(
-        "<style>.st-key-map { "
-        + " ".join(f"--{name}: {color};" for name, color in (look | {"ember": ink.ember}).items())
-        + " }</style>"
-    )
+    colors = (look | {"ember": ink.ember}).items()
+    st.html(PLACED.format(colors=" ".join(f"--{name}: {color};" for name, color in colors)))
     offered = [{"id": one, "title": title, "shown": one == metric} for one, title in metrics]
     _map(
         key="map",

@@ -31,6 +31,24 @@ function distance(path, share) {
   return near + (far - near) * (share - from) / (to - from);
 }
 
+// The middle of a text next to an arc, inside if it can be, where it covers least; taken: middles
+// and half sizes
+function freeSpot(radius, first, last, [wide, high], taken) {
+  let best = [0, 0], least = Infinity;
+  for (const side of [-1, 1]) {
+    for (let angle = first; angle < last; angle += 0.05) {
+      const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
+      const far = radius + side * (Math.abs(cos) * wide + Math.abs(sin) * high + 3);
+      const [x, y] = [far * cos, far * sin];
+      const met = taken.filter(([at, up, across, tall]) =>
+        Math.abs(at - x) < across + wide && Math.abs(up - y) < tall + high).length;
+      const cost = met + 100 * (Math.abs(x) + wide > 335);
+      if (cost < least) [best, least] = [[x, y], cost];
+    }
+  }
+  return best;
+}
+
 class ConvergenceMap {
   constructor(root, send) {
     this.root = root;
@@ -82,12 +100,20 @@ class ConvergenceMap {
       const look = { x: Math.min(Math.max(x, -most), most), y: y + 4, class: "sector", "text-anchor": anchor, style: `fill:${color}` };
       make(svg, "text", look, name.toUpperCase());
     }
+    const letter = innerWidth > 640 ? 15 : 20;
+    const taken = marks.map((mark) => {
+      const radius = R * mark.path.at(-1)[1];
+      return [radius * Math.cos(mark.angle), radius * Math.sin(mark.angle), mark.size, mark.size];
+    });
+    taken.push(...rings.map(([radius]) => [20, R * radius - 10, 20, letter / 2]));
     for (const [distance, first, last, name] of levels) {
       const radius = R * distance, at = (far, angle) => [far * Math.cos(angle), far * Math.sin(angle)];
       const arc = [radius, radius, 0, Number(last - first > Math.PI), 1, ...at(radius, last)];
       make(svg, "path", { d: `M${at(radius, first)}A${arc}`, class: "level" });
-      const [x, y] = at(radius - 14, first);  // inside, where the sector has no models at its beginning
-      make(svg, "text", { x, y: y + 4, class: "soft", "text-anchor": y < 0 ? "start" : "end" }, name);
+      const size = [0.26 * letter * name.length, 0.6 * letter];
+      const [x, y] = freeSpot(radius, first, last, size, taken);
+      taken.push([x, y, ...size]);
+      make(svg, "text", { x, y: y + 5, class: "soft", "text-anchor": "middle" }, name);
     }
     const middle = make(svg, "path", { d: star(12), class: "star" });
     make(middle, "title", {}, center);
