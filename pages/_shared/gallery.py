@@ -240,7 +240,7 @@ def _filter(at: Place, factors: pd.DataFrame) -> pd.Series:
 def _filter_quantile(dispersion: Callable[[], pd.Series], passed: pd.Series) -> pd.Series:
     text = "0 to 25 are the quarter of the stimuli that models agree on most."
     low, high = st.slider(
-        "Dispersion, quantiles in %",
+        "Disagreement, quantiles in %",
         0,
         100,
         step=5,

@@ -56,7 +56,7 @@ def test_pointing_shows_a_picture_and_caption_and_shift_chooses_until_escape(vis
     page = visit(MAP)
     dot = aim(page, "stimulus-map", LONE)
     card = page.locator(".st-key-card-stimulus-map .card")
-    assert card.locator("b").inner_text().startswith(f"image {dot['id']} · dispersion")
+    assert card.locator("b").inner_text().startswith(f"image {dot['id']} · disagreement of models")
     assert f"event {dot['id']}" in card.locator("span").inner_text()
     page.wait_for_function(INSIDE, arg=card.element_handle())
     page.mouse.move(5, 5)

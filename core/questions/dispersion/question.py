@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, cycle
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -17,6 +17,7 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from core.figures.grammar import Axis, Bars, Dots, Facet, Fixed, Level, Line, Palette, Plot, Scale
+from core.figures.palette import CATEGORIES
 from core.modalities import VISION
 from core.options import MOST_STIMULI, option, part, seed_option
 from core.questions.asking import ask
@@ -87,7 +88,7 @@ class Ranking(Spaces):
 
     by: Summary = option(
         "mean",
-        label="Dispersion",
+        label="Disagreement",
         help="what ranks the stimuli: the mean residual, or the first component of the residuals",
     )
 
@@ -293,7 +294,7 @@ class StimulusDispersion(JointQuestion):
                     "residual",
                     "title",
                     lying=True,
-                    color="group",
+                    color=Palette("space", space_colors(list(about["space"]))),
                     width=0.45,
                     label="rank {rank:,} of {n:,}",
                     card=("<b>{title}</b>", "residual {residual:.3g}", "rank {rank:,} of {n:,}"),
@@ -304,6 +305,11 @@ class StimulusDispersion(JointQuestion):
             row=38,
             legend=False,  # every bar has its name
         ).over(rows)
+
+
+def space_colors(spaces: Sequence[str]) -> dict[str, str]:
+    """Return a color for each space, the same wherever its residuals are drawn."""
+    return dict(zip(spaces, cycle(CATEGORIES), strict=False))
 
 
 def spread_findings(values: pd.Series, factors: pd.DataFrame, items: str) -> list[Finding]:

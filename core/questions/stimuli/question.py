@@ -34,6 +34,7 @@ NEAR = 15  # neighbors that UMAP keeps near, its authors' default
 DRAWN = 5000  # dots that a browser moves smoothly and UMAP lays out in seconds
 MOST_VALUES = len(CATEGORIES)  # of a factor that have a hue each
 OTHER, NONE = "other", "none"
+DISAGREEMENT = "disagreement of models"  # what colors the map at first
 
 Plane = Literal["pca", "umap"]
 
@@ -112,7 +113,7 @@ class StimulusMap(JointQuestion):
         return Answer(table.iloc[rows].reset_index(drop=True).assign(**places))
 
     def plot(self, table: pd.DataFrame) -> Plot:
-        return self.plot_by(table.assign(value=table["mean"]), "dispersion", mode="light")
+        return self.plot_by(table.assign(value=table["mean"]), DISAGREEMENT, mode="light")
 
     def plot_by(self, points: pd.DataFrame, name: str, *, mode: Mode) -> Plot:
         """Return a dot per stimulus, to be brushed; its index is what a click returns.
@@ -128,7 +129,7 @@ class StimulusMap(JointQuestion):
             "x",
             "y",
             table=known,
-            color=Scale("value", name),
+            color=Scale("value", name, ticks=_ends(known["value"]) if name == DISAGREEMENT else {}),
             size=8,
             opacity=0.9,
             card=("<b>#{index}</b>", "{name} {value:.3g}"),
@@ -151,6 +152,14 @@ class StimulusMap(JointQuestion):
         x, y = axes[self.map]
         marks = (left_out, dots, unknown)
         return Plot("Map of the consensus", marks=marks, x=x, y=y, height=480).over(points)
+
+
+def _ends(values: pd.Series) -> dict[float, str]:
+    """Return the ticks of a color bar of disagreement: what its ends mean, next to them."""
+    if values.nunique() < 2:
+        return {}
+    low, high = np.quantile([values.min(), values.max()], (0.04, 0.96))
+    return {float(low): "agree", float(high): "disagree"}
 
 
 def group_rare(values: pd.Series) -> pd.Series:

@@ -90,7 +90,7 @@ def pick_set_size(n: int) -> int:
     if most < LEAST_SET:
         raise frame.NeededError(f"Needs {2 * LEAST_SET} stimuli; {n} loaded.")
     start = min(MOST_SET, max(LEAST_SET, n // 4))
-    text = "Images in the low and in the high set (default: a quarter of all, at most 256)."
+    text = "Images of little and of most disagreement (default: a quarter of all, at most 256)."
     look = Look(start=start, least=LEAST_SET, most=most, help=text)
     return controls.pick_option(controls.option_named(SetEffect, "size"), look)
 

@@ -11,7 +11,7 @@ from core.figures.texts import number_text
 from core.figures.theme import Mode
 from core.questions.dispersion.question import Spaces
 from core.questions.finding import sentences
-from core.questions.stimuli.question import NONE, StimulusMap
+from core.questions.stimuli.question import DISAGREEMENT, NONE, StimulusMap
 from pages._parts.images import common, opened, points
 from pages._shared import bar, controls, exportbar, facts, frame, gallery, prose, queries
 from pages._shared.address import bind
@@ -44,7 +44,9 @@ def show(at: Place) -> None:
         one = controls.option_named(StimulusMap, "map")
         layout = controls.pick_option(one, Look(labels=LAYOUTS, help=HELP))
         names = color_names(at, spaces)
-        text = "What colors the points (default: dispersion). A factor has a color for each value."
+        text = (
+            "Colors of points (default: how much models disagree). A factor has one for each value."
+        )
         color = st.selectbox(
             "Color", list(names), format_func=names.get, help=text, **bind("color", "", names)
         )
@@ -56,7 +58,8 @@ def show(at: Place) -> None:
     said = sentences(common.dispersion(at, spaces).findings)
     with verdict:
         prose.answer(said[:1])
-        st.caption(f"Models: {frame.plain(', '.join(common.titles(at, spaces).values()))}.")
+        models = frame.plain(", ".join(common.titles(at, spaces).values()))
+        st.caption(f"Disagreement among: {models}.")
     if layout == "gallery":
         show_gallery(at, chosen or passed, chosen)
         return
@@ -70,12 +73,12 @@ def show(at: Place) -> None:
 
 
 def color_names(at: Place, spaces: tuple[str, ...]) -> dict[str, str]:
-    """Return what can color the map: dispersion, a model's residual, or a factor as f-NAME."""
+    """Return what can color the map: disagreement, a model's residual, or a factor as f-NAME."""
     factors = facts.stimuli(at).columns.drop("stimulus")
     residuals = {
         space: f"residual of {title}" for space, title in common.titles(at, spaces).items()
     }
-    return {"": "dispersion", **residuals, **{f"f-{one}": one.replace("_", " ") for one in factors}}
+    return {"": DISAGREEMENT, **residuals, **{f"f-{one}": one.replace("_", " ") for one in factors}}
 
 
 def draw(

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import html
-from itertools import cycle
 
 import streamlit as st
 
-from core.figures.palette import CATEGORIES
+from core.questions.dispersion.question import space_colors
 from core.questions.finding import sentences
 from core.study.selections import ends
 from core.study.spaces import describe_spaces
@@ -18,7 +17,8 @@ from pages._shared.gallery import Bar, Note
 from pages._shared.queries import Place
 
 PAGE = 12  # of each side
-HEADS = {"low": "Low dispersion: models agree", "high": "High dispersion: models disagree"}
+HEADS = {"low": "Models agree most", "high": "Models disagree most"}
+KEY = "Distance from the consensus in"
 
 
 def show(at: Place) -> None:
@@ -36,14 +36,14 @@ def show(at: Place) -> None:
     with verdict:
         prose.answer(sentences(answered.findings)[:1])
     about = describe_spaces(spaces, queries.models(at))
-    colors = dict(zip(about["space"], cycle(CATEGORIES), strict=False))
+    colors = space_colors(list(about["space"]))
     names, table = common.titles(at, spaces), answered.table
     keys = "".join(
         f"<span><span style='color: {color}'>■</span> {html.escape(visible(names[space]))}</span>"
         for space, color in colors.items()
     )
     style = "display: flex; flex-wrap: wrap; gap: 0.2rem 1rem; font-size: 0.85rem"
-    st.html(f"<div style='{style}'>{keys}</div>")
+    st.html(f"<div style='{style}'><span>{KEY}</span> {keys}</div>")
     residuals = table.set_index("index")[list(spaces)]
     longest, captions = float(residuals.to_numpy().max()) or 1.0, facts.default_captions(at)
 
@@ -69,7 +69,5 @@ def show(at: Place) -> None:
             shown = indices[(number - 1) * PAGE : number * PAGE]
             gallery.grid(at, shown, key=name, width=112, note=note, clicks=common.clicks(size))
             common.offer(at, indices, name=name)
-    st.caption(
-        "The most extreme come first. Bars: residual in each model; full: the largest of all."
-    )
+    st.caption("The most extreme come first. A full bar is the largest distance of all.")
     prose.explain(common.METHODS)

@@ -52,7 +52,7 @@ def show_if_any(at: Place) -> bool:
             answered = common.dispersion(at, spaces)
             with verdict:
                 prose.answer([describe_rank(at, answered.table, index)])
-            st.subheader("Residual by model", anchor=False)
+            st.subheader("Distance from the consensus, by model", anchor=False)
             question = StimulusDispersion(at.scope, Spaces(spaces))
             about = describe_spaces(spaces, queries.models(at))
             plot = question.plot_one(answered.table, index, about)
@@ -77,17 +77,18 @@ def _draw_ways(at: Place, index: int) -> None:
 
 
 def describe_rank(at: Place, table: pd.DataFrame, index: int) -> str:
-    """Say where the dispersion of an image lies among all."""
+    """Say how much models disagree on an image, among all."""
     mean = table.set_index("index")["mean"]
     n, above = len(mean), int((mean > mean[index]).sum())
     below = n - 1 - above
+    one, items = common.item(at), common.item(at, 2)
     if above == 0:
-        place = f"the highest of {n:,}"
+        said = f"Models disagree most on {one} {index}"
     elif below == 0:
-        place = f"the lowest of {n:,}"
+        said = f"Models agree most on {one} {index}"
     else:
-        place = f"higher than that of {below / (n - 1):.0%} of {n:,}"
-    return f"{common.item(at).capitalize()} {index}: dispersion {mean[index]:.3g}, {place}."
+        said = f"Models disagree more on {one} {index} than on {below / (n - 1):.0%} of {items}"
+    return f"{said} (dispersion = {mean[index]:.3g}, n = {n:,} {items})."
 
 
 def _draw_image(at: Place, index: int) -> None:

@@ -141,3 +141,17 @@ def test_stimuli_are_listed_with_all_their_captions(study):
     captions = study.store.captions("cave").set_index(["index", "level"])["text"]
     for level in study.dataset.levels:
         assert table[f"caption {level}"].tolist() == [captions[i, level] for i in table["index"]]
+
+
+def test_the_color_bar_of_disagreement_says_what_its_ends_mean(study):
+    question = StimulusMap(joint=JOINT, map="pca")
+    table = ask(question, study)
+    figures = (
+        question.plot(table).draw("light"),
+        question.plot_by(table.assign(value=table["mean"]), "size", mode="light").draw("light"),
+    )
+    own, other = (figure.layout.coloraxis.colorbar for figure in figures)
+    assert own.title.text == "disagreement of<br>models"
+    assert list(own.ticktext) == ["agree", "disagree"]
+    assert table["mean"].min() < own.tickvals[0] < own.tickvals[1] < table["mean"].max()
+    assert other.ticktext is None
