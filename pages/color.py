@@ -31,13 +31,13 @@ from pages._shared.controls import Look
 from pages._shared.queries import Place
 
 PUBLISHED = {"simcse": "SimCSE, from the hub", "roberta": "RoBERTa, from the hub"}
-SOURCES = """What says how far apart colors are. Perception is always shown. Type hf:ID for
-another model."""
+SOURCES = """What measures the distances between colors. Perception is always shown. Type
+hf:ID for another model."""
 LOOKS = {
     "words": Look(
         labels={word: word for word in color_words()["word"]},
         empty="all 24",
-        help="The color words that are laid out. Choose one word per hue to see a ring.",
+        help="The color words shown. Choose one word per hue to see a ring.",
     ),
     "layer": Look(
         start=LAST,
@@ -46,9 +46,9 @@ LOOKS = {
     ),
     "by": Look(
         labels={"words": "Color words", "cells": "Grid cells"},
-        help="What pixels count for: the nearest color word, or a cell of the grid.",
+        help="What a pixel counts as: the nearest color word, or a cell of the grid.",
     ),
-    "radius": Look(most=64, step=0.5, help="The farthest that two pixels of a pair lie apart."),
+    "radius": Look(most=64, step=0.5, help="Largest distance between the two pixels of a pair."),
     "pairs": Look(least=1000, step=100_000, help="How many pairs of pixels are drawn."),
     "grid": Look(help="Steps per channel of the color grid (default 8)."),
 }
@@ -61,8 +61,8 @@ color; vision models: of plain images. Competence, not
 color, says which language models are shown; p is adjusted for the number of sources."""
 AGREEMENT = """τ is Kendall's correlation of the dissimilarities of all pairs of colors; p:
 permutations of colors, adjusted for all pairs of sources; interval: draws of colors."""
-KNOWLEDGE = """All models are asked with the same sentences. ρ is over finished models, its interval
-over families. Abdou et al. (2021) found that similarity to perception grows with model size."""
+KNOWLEDGE = """All models read the same sentences. ρ is over finished models, its interval over
+families. Abdou et al. (2021) found that similarity to perception grows with model size."""
 
 
 def show(at: Place) -> None:

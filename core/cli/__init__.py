@@ -44,13 +44,13 @@ MODULES = {
     "competence": ("library", "", True),
     "metrics": ("library", "", True),
     "embed": ("embed", "embed a dataset with models", False),
-    "import": ("embed", "import features made elsewhere", False),
-    "summarize": ("embed", "put captions into fewer words", False),
+    "import": ("embed", "import features computed elsewhere", False),
+    "summarize": ("embed", "rewrite captions in fewer words", False),
     "probe": ("measure", "measure what models can do", False),
-    "bits-per-byte": ("measure", "let language models code texts", False),
+    "bits-per-byte": ("measure", "measure language models in bits per byte", False),
     "study": ("study", "a whole study from one file: a published one, or your own", True),
     "train": ("train", "train the Cave's models", False),
-    "jobs": ("jobs", "long work: one command after the other, by a worker of its own", True),
+    "jobs": ("jobs", "a queue of long commands, run by a worker in the background", True),
 }
 
 
@@ -63,12 +63,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             words = [*words[2:], *words[:2]]
         words, given = present_words(words), words
         if words != given:
-            _say(f"`{shlex.join(given)}` is now `{shlex.join(words)}`, which is run")
+            _say(f"`{shlex.join(given)}` is now `{shlex.join(words)}`; running that")
         options = make_parser("".join(words[:1])).parse_args(words)
         options.store = store_path(options.store)
         if in_job() and not options.job:
             raise InputError(
-                f"`platoscope {options.command}` cannot be a job; type it in a terminal instead"
+                f"`platoscope {options.command}` cannot be a job; run it in a terminal instead"
             )
         if options.store.exists() and not getattr(options, "read_only", False):
             _clean(options.store)
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return MISTAKE
     except KeyboardInterrupt:
         print(
-            "\nplatoscope: stopped; finished batches are kept, the same command continues",
+            "\nplatoscope: stopped; finished batches are kept: run the command again to continue",
             file=sys.stderr,
         )
         return INTERRUPTED
@@ -107,7 +107,7 @@ def _explain(error: Exception) -> int:
         raise error
     return _say(
         f"{shortened(str(error.filename), LONGEST)} cannot be used ({error.strerror}); expected a"
-        " place with room that may be read and written: check it, then run this again"
+        " readable and writable place with free space: check it, then run the command again"
     )
 
 

@@ -42,8 +42,10 @@ class App(Command):
 
     command = "app"
 
-    port: int = option(8501, metavar="PORT", least=1_024, most=65_535, help="where it listens")
-    demo: bool = option(False, help="build what the demo store lacks meanwhile")
+    port: int = option(
+        8501, metavar="PORT", least=1_024, most=65_535, help="the port it listens on"
+    )
+    demo: bool = option(False, help="build the missing parts of the demo in the background")
     read_only: bool = option(
         False,
         help="only show the store: no jobs, no uploads, nothing written (PLATOSCOPE_READ_ONLY=1)",
@@ -51,7 +53,7 @@ class App(Command):
     behind: str = option(
         "",
         metavar="NAME",
-        help="host, and path if any, under which a proxy shows it: example.org/platoscope",
+        help="host, and path if any, at which a proxy serves it: example.org/platoscope",
     )
 
     def run(self, store: Path) -> None:

@@ -62,7 +62,7 @@ class Command(ABC):
 class Printing(Command):
     """A command that prints a table."""
 
-    json: bool = option(False, help="print JSON, numbers in full")
+    json: bool = option(False, help="print JSON, with all digits")
 
 
 def dataset_option() -> Any:
@@ -77,7 +77,7 @@ def device_option() -> Any:
 
 def on_option() -> Any:
     """Declare who does the work."""
-    text = "here, ray: Ray's workers on this machine, or HEAD:6379: its cluster's"
+    text = "here; ray, for Ray's workers on this machine; or HEAD:6379, for those of a cluster"
     return option("here", metavar="WHERE", help=text)
 
 

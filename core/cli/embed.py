@@ -124,8 +124,8 @@ def _batch_size(text: str) -> int | Literal["auto"]:
 
 @dataclass(frozen=True)
 class Import(ImportRequest, Command):
-    """Import features made elsewhere, (n, d) or (n, layers, d), measurements or dissimilarities; or
-    those of a table of models.
+    """Import features computed elsewhere, (n, d) or (n, layers, d), measurements or
+    dissimilarities; or those of a table of models.
     """
 
     is_job = True
@@ -155,7 +155,9 @@ class Import(ImportRequest, Command):
                 file=sys.stderr,
             )
         if zoo.left_out:
-            print(f"Left out, without a number: {', '.join(zoo.left_out)}.", file=sys.stderr)
+            print(
+                f"Left out, since they hold no number: {', '.join(zoo.left_out)}.", file=sys.stderr
+            )
         print(f"{len(zoo.rows) - failed} of {len(zoo.rows)} models of {self.file} are imported")
         return MISTAKE if failed else 0
 
@@ -164,8 +166,8 @@ def _import(root: Path, request: ImportRequest, table: str = "") -> None:
     name, file, store = request.name, Path(request.file).name, Store(root)
     if not request.modality:
         raise InputError(
-            "say by --modality what kind of model it is: vision, language, music, brain, people or"
-            " any other word"
+            "name the kind of model with --modality: vision, language, music, brain, people or any"
+            " other word"
         )
     check_modality(request.modality)
     card = store.dataset(request.dataset)
@@ -208,7 +210,7 @@ def _import(root: Path, request: ImportRequest, table: str = "") -> None:
     for note in content.notes:
         print(f"{name}: {note}" if table else note, file=sys.stderr)
     if why := Study(store, card.name).refused().get(name):
-        print(f"No question takes it in unless it is named: {why}.", file=sys.stderr)
+        print(f"Questions leave it out unless they name it: {why}.", file=sys.stderr)
 
 
 def _take_back(root: Path, dataset: str) -> None:
@@ -218,7 +220,7 @@ def _take_back(root: Path, dataset: str) -> None:
 
 @dataclass(frozen=True)
 class Summarize(Command):
-    """Put captions into fewer words with an instruction-tuned model, and print the names of the new
+    """Rewrite captions in fewer words by an instruction-tuned model, and print the names of the new
     caption levels, for `embed --caption-level`.
     """
 
@@ -228,7 +230,11 @@ class Summarize(Command):
     dataset: str = dataset_option()
     model: str = required("", metavar="SPEC", help="hf:ID or hf:FOLDER, with a chat template")
     words: tuple[int, ...] = required(
-        (), metavar="N", help="about so many, a level for each", least=WORDS.least, most=WORDS.most
+        (),
+        metavar="N",
+        help="approximate lengths; each makes a caption level",
+        least=WORDS.least,
+        most=WORDS.most,
     )
     caption_level: str | None = option(
         None, metavar="L", help="which captions to summarize (the dataset's first level)"
@@ -236,7 +242,7 @@ class Summarize(Command):
     instruction: str = option(
         "",
         metavar="FILE",
-        help="the instruction, {words} in place of the number (our own)",
+        help="the instruction, with {words} for the number (our own)",
     )
     device: str = device_option()
 

@@ -81,9 +81,7 @@ class AddJob(Command):
         if options.store is not None:
             raise InputError("--store comes before the command: platoscope jobs add --store DIR …")
         if not options.job:
-            raise InputError(
-                f"`platoscope {words[0]}` takes a moment and is no job; run it at once"
-            )
+            raise InputError(f"`platoscope {words[0]}` is quick and not queued; run it directly")
         print(queue.submit(store, words).id)
 
 
@@ -117,7 +115,7 @@ class Work(Command):
     command = "jobs work"
 
     idle: float = option(
-        60.0, metavar="S", least=0, most=1_000_000, help="end after so many seconds without jobs"
+        60.0, metavar="S", least=0, most=1_000_000, help="end after this many seconds without jobs"
     )
 
     def run(self, store: Path) -> None:

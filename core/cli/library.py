@@ -47,7 +47,7 @@ class Deleting(Command):
         """Print what a deletion takes along, and delete it if --yes was given."""
         print(*plan.sentences, f"{len(plan.files)} files, {size_text(plan.size)}", sep="\n")
         if not self.yes:
-            print("platoscope: nothing is deleted yet; add --yes to delete it", file=sys.stderr)
+            print("platoscope: nothing was deleted; add --yes to delete", file=sys.stderr)
             return MISTAKE
         carry_out(store, plan)
         print("deleted", file=sys.stderr)
@@ -76,8 +76,8 @@ class AddDataset(Addition, Command):
             rename_dataset(store, self.name, self.title)
         if before and before.revision != dataset.card.revision:
             print(
-                f"took the place of another revision of {before.name!r} with {before.size} stimuli;"
-                f" its {idle} models are left out until they are embedded again, or until the"
+                f"replaced another revision of {before.name!r} with {before.size} stimuli; its"
+                f" {idle} models are left out until they are embedded again, or until the"
                 " former revision is added again",
                 file=sys.stderr,
             )
@@ -185,7 +185,7 @@ class RenameModel(Command):
 
 @dataclass(frozen=True)
 class SetFacts(FactsRequest, Command):
-    """Say what is known of a model of the store; what is not named stays as it is."""
+    """Set facts about a model of the store; those not named stay as they are."""
 
     def run(self, store: Path) -> None:
         set_model_facts(store, self.dataset, self.name, self.facts, level=self.level)

@@ -34,7 +34,7 @@ class Measuring(Printing):
 
     dataset: str = dataset_option()
     model: tuple[str, ...] = option(
-        (), metavar="M", help="models (all that can be opened again and that this measures)"
+        (), metavar="M", help="models (all that can be run and measured)"
     )
     device: str = device_option()
     on: str = on_option()
@@ -97,7 +97,7 @@ class Probe(Measuring):
 
 @dataclass(frozen=True)
 class BitsPerByte(Measuring):
-    """Let language models code texts: total bits over total bytes."""
+    """Measure language models in bits per byte: total bits over total bytes."""
 
     command = "bits-per-byte"
 

@@ -120,7 +120,7 @@ class ShowStudy(OfStudy, Printing):
 
 @dataclass(frozen=True)
 class RunStudy(OfStudy):
-    """Run a study: dataset, models, competence, figures; what is there already stays."""
+    """Run a study: dataset, models, competence, figures; existing results stay."""
 
     command = "study run"
     is_job = True

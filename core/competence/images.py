@@ -191,8 +191,8 @@ def open_folder(folder: Path, *, limit: Limit = LIMIT, report: Progress | None =
             raise StimuliError(f"{folder} has no folders of images; expected {FORMS}")
         if unknown := sorted(testing.keys() - training.keys()):
             raise StimuliError(
-                f"the class {unknown[0]!r} of {folder} is tested and not trained; expected the same"
-                " folders in both parts"
+                f"the class {unknown[0]!r} of {folder} has test images but no training images;"
+                " expected the same folders in both parts"
             )
         numbers = {name: number for number, name in enumerate(sorted(training))}
         found = Samples(

@@ -96,7 +96,7 @@ def web_repository(commit: str | None) -> Repository:
 
 
 def _file(path: Path) -> UserFile:
-    return UserFile(path, "texts, in a column text where it is a table", InputError, most=TEXT)
+    return UserFile(path, "texts, in a column text if it is a table", InputError, most=TEXT)
 
 
 def _read_table(file: UserFile) -> Iterator[str]:

@@ -66,8 +66,7 @@ def open_tasks(
     for name, times in Counter(images.name for images in sets).items():
         if times > 1:
             raise InputError(
-                f"{times} tasks are called {name!r}, and each takes the place of the other; rename"
-                " a folder"
+                f"{times} tasks are named {name!r}, so one would replace the other; rename a folder"
             )
     return sets
 

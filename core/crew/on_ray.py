@@ -126,8 +126,8 @@ class OnRay:
                 yield unit, outcome
         except ConnectionError as error:
             raise ClusterError(
-                f"Ray does not answer any more ({_first_line(error)}); what is finished is kept,"
-                " the same command continues"
+                f"Ray stopped answering ({_first_line(error)}); finished work is kept: run the"
+                " command again to continue"
             ) from error
         finally:
             left = calls[done:]
@@ -147,8 +147,8 @@ def _outcome(unit: Unit[R], call: ray.ObjectRef) -> R | PlatoscopeError:
         lost = isinstance(error, LOST)
         what = f"its worker was lost {RETRIES + 1} times" if lost else "Ray could not do it"
         return ClusterError(
-            f"{unit.name}: {what} ({_first_line(error)}); what is finished is kept, the same"
-            " command continues"
+            f"{unit.name}: {what} ({_first_line(error)}); finished work is kept: run the command"
+            " again to continue"
         )
     return PlatoscopeError(failure) if failure else value
 

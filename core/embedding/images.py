@@ -131,8 +131,8 @@ def _checked(loader: Iterable[Tensor | PlatoscopeError]) -> Generator[Tensor, No
         if not is_killed:
             raise
         raise DeviceError(
-            "a process that prepared images was ended, most likely for want of memory; set"
-            f" {WORKERS} to a smaller number, or to 0 to do without"
+            "a process that prepared images was ended, most likely because memory ran out; set"
+            f" {WORKERS} to a smaller number, or to 0 for none"
         ) from error
 
 

@@ -49,7 +49,7 @@ class Features:
     @property
     def notes(self) -> list[str]:
         out = ", ".join(shortened(plain_name(name), LONGEST) for name in self.left_out)
-        return [f"Left out, since they are no features: {out}."] if out else []
+        return [f"Left out, since they are not features: {out}."] if out else []
 
 
 def read_features(path: Path, columns: Columns = EVERY) -> Features:
@@ -182,9 +182,9 @@ def find_ids(
     for name, (_, places, _) in fitting.items():
         if rank(name) == rank(best) and places != fitting[best][1]:
             raise FeatureError(
-                f"{path} names its rows by {shown(plain_name(best))} and otherwise by"
-                f" {shown(plain_name(name))}; say by --id-column which of the two counts, or"
-                " by --feature-column what is no id"
+                f"{path} names its rows by {shown(plain_name(best))} and, differently, by"
+                f" {shown(plain_name(name))}; choose one with --id-column, or name the features"
+                " with --feature-column"
             )
     return fitting[best][0], best
 
@@ -262,7 +262,7 @@ def narrowed(layer: np.ndarray, path: Path) -> Space:
     before, after = (len({(row + 0.0).tobytes() for row in one[some]}) for one in (layer, narrow))
     if after < before and after < max(2, before / 2):
         raise FeatureError(
-            f"float32, in which the store keeps them, tells {after:,} of {before:,} rows of {path}"
-            f" apart; {REMEDY}"
+            f"float32, in which the store keeps them, distinguishes {after:,} of {before:,} rows of"
+            f" {path}; {REMEDY}"
         )
     return narrow

@@ -84,7 +84,7 @@ def read_content(request: ImportRequest, stimuli: Sequence[str]) -> Content:
     axis = 1 if over != "none" and held.layers[0].ndim == 3 else 0
     if held.ids is None:
         check_rows(held.layers, stimuli, path.name, axis)
-        covers, ends = None, f"its first is taken for {stimuli[0]}, its last for {stimuli[-1]}"
+        covers, ends = None, f"its first is matched to {stimuli[0]}, its last to {stimuli[-1]}"
         notes = [f"The file names no rows: {ends}."]
     else:
         held, covers, notes = _matched(held, request, stimuli, axis)

@@ -36,10 +36,12 @@ class Facts:
     """What a person says of a model; "" or None if it says nothing."""
 
     family: str = option(
-        "", metavar="F", help="its architecture's line, such as ViT; models of one count as one"
+        "", metavar="F", help="its architecture, such as ViT; models of one family count as one"
     )
     objective: str = option("", metavar="O", help="what it was trained for, such as CLIP")
-    parameters: int | None = option(None, metavar="N", help="how many it has", least=1, most=10**15)
+    parameters: int | None = option(
+        None, metavar="N", help="how many parameters it has", least=1, most=10**15
+    )
     seed: int | None = option(
         None,
         metavar="N",
@@ -51,7 +53,7 @@ class Facts:
     competence: tuple[str, ...] = option(
         (),
         metavar="VALUE",
-        help="how good it is, higher is better, kept as an own score: 0.71, or of tasks, TASK=0.71",
+        help="its own score, higher is better: 0.71, or TASK=0.71 for each task",
     )
 
 
@@ -102,8 +104,8 @@ class EmbedRequest:
 
 @dataclass(frozen=True)
 class ImportRequest:
-    """Import features made elsewhere, (n, d) or (n, layers, d), or what was measured of brains and
-    people.
+    """Import features computed elsewhere, (n, d) or (n, layers, d), or measurements of brains
+    and people.
     """
 
     command: ClassVar[str] = "import"
@@ -164,7 +166,7 @@ class ImportRequest:
 
 @dataclass(frozen=True)
 class FactsRequest:
-    """Say what is known of a model of the store; what is not named stays as it is."""
+    """Set facts about a model of the store; those not named stay as they are."""
 
     command: ClassVar[str] = "model set"
 

@@ -56,7 +56,7 @@ def explain(code: int, output: str, log: Path) -> str:
         return f"{said[-1]}; retry continues where it stopped"
     if code == -signal.SIGKILL:
         return (
-            "it was killed, as happens where memory runs out; free some or choose a smaller"
+            "it was killed, as happens if memory runs out; free some or choose a smaller"
             " --batch-size, then retry: what is finished is kept"
         )
     names = {each.value: each.name for each in signal.Signals}  # those of real time have none

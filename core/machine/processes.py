@@ -99,8 +99,8 @@ def naming_killed(processes: int) -> Iterator[None]:
         yield
     except BrokenProcessPool as error:
         raise DeviceError(
-            f"one of {processes} processes was ended from outside, most likely for want of memory;"
-            " free some, then start again: finished models and answers are kept"
+            f"one of {processes} processes was ended from outside, most likely because memory ran"
+            " out; free some, then start again: finished models and answers are kept"
         ) from error
 
 

@@ -47,7 +47,7 @@ def range_text(spec: MetricSpec) -> str:
 
 PRINTED_PROPERTIES = (
     "symmetric: m(x, y) = m(y, x). global: every stimulus is compared with every other; ✓* means"
-    " that the metric is global where k is the number of all stimuli, and still meaningful there."
+    " that the metric is global if k is the number of all stimuli, and still meaningful there."
     " ordinal: the order of what is near counts, so that the neighbors a, b, c and c, a, b differ."
     " batchable: feasible in reasonable time. The marks were read off a public HTML copy of the"
     " paper, and have not been checked against the printed one."

@@ -206,14 +206,14 @@ def _lines(
     size = Store(run.store).dataset(plan.dataset.name).size
     stimuli = counted(size, "stimulus", "stimuli")
     yield f"Over {plan.dataset.name}, {stimuli}, with {there} of {len(models)} models ({MODELS})."
-    yield "Figures that name no models count these alone, and known reality."
+    yield "Figures that name no models use only these and known reality."
     if run.missing:
         yield from ("", "## What is missing", "")
         yield from _table(pd.DataFrame(run.missing, columns=["of", "why, and what to name"]))
     if run.failures:
         yield from ("", "## What failed", "", *(f"- {step}: {why}" for step, why in run.failures))
     for one in drawn:
-        name, findings = one.figure.name, one.findings or ["No finding is written for it."]
+        name, findings = one.figure.name, one.findings or ["It has no finding."]
         yield from ("", f"## {one.figure.title or name}", "", *(f"- {said}" for said in findings))
         shown = f" and [picture]({name}.html)" if one.picture is not None else ""
         source = f" {one.figure.source}." if one.figure.source else ""

@@ -136,9 +136,7 @@ class Benefits(StudyQuestion):
     names: tuple[str, ...] = models_option(
         "learners, or language models (all; of colors and texts the largest)"
     )
-    permutations: int = draws_option(
-        999, least=1, help="times that sizes are exchanged within families"
-    )
+    permutations: int = draws_option(999, least=1, help="permutations of sizes within families")
     seed: int = seed_option("seed of the permutations and of sampling")
     samples: int = option(
         256, least=10, most=10_000, help="texts that each model writes, for hallucination"

@@ -337,7 +337,7 @@ class CaptionAlignment(_ModelsByLevel):
 
 @dataclass(frozen=True)
 class CaptionLevels(StudyQuestion):
-    """What do the captions of each level hold?"""
+    """What do the captions of each level contain?"""
 
     command = "captions levels"
     version = 2

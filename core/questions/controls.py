@@ -127,7 +127,7 @@ class ControlCategories(StudyQuestion):
     command = "controls categories"
     version = 5
     columns: ClassVar[Mapping[str, str]] = {
-        "null": "which stimuli the null exchanges: all, those within categories or clusters, or all"
+        "null": "which stimuli the null permutes: all, those within categories or clusters, or all"
         " once the factors are regressed out",
         "name": "the factor, or the number of clusters",
         "categories": "how many",
@@ -653,7 +653,7 @@ def _means(space: Space, groups: Int64[np.ndarray, " n"]) -> Float[np.ndarray, "
 
 @dataclass(frozen=True)
 class ControlRanks(StudyQuestion):
-    """Are the ranks of models different at all?
+    """Do the ranks of models differ significantly?
 
     Models of one modality by their mean alignment with those of the other, in best layers. Ranks
     have joint 95% intervals over stimuli; neighboring models are compared pair by pair.
@@ -671,7 +671,7 @@ class ControlRanks(StudyQuestion):
         "lead": "how much more aligned it is than the next",
         "low": "low end of the lead's 95% interval over stimuli",
         "high": "high end of that interval",
-        "p": "two-sided p of the lead, the two models exchanged stimulus by stimulus",
+        "p": "two-sided p of the lead, the two models swapped stimulus by stimulus",
         "needed": "stimuli with which the lead would be found with a power of 80%",
         "apart": "share of all pairs of models whose difference is significant, jointly",
         "n": "stimuli",

@@ -79,7 +79,7 @@ class Headline(StudyQuestion):
         "rho": "rank correlation of alignment with competence within groups",
         "rho_low": "low end of its 95% interval",
         "rho_high": "high end of that interval",
-        "p": "one-sided p of a rise, competence exchanged within groups",
+        "p": "one-sided p of a rise, competence permuted within groups",
         "draws": "permutations",
         "exact": "whether these are all",
         "reason": "why there is no test",
@@ -239,12 +239,12 @@ class Specifications(StudyQuestion):
         "rho": "rank correlation of alignment with competence, higher being more aligned",
         "low": "low end of its 95% interval over families and objectives",
         "high": "high end of that interval",
-        "p": "one-sided p of a rise, competence exchanged within families and objectives",
+        "p": "one-sided p of a rise, competence permuted within families and objectives",
         "headline": "whether it is the headline's way",
         "setups": "vision and language setups of known competence",
         "n": "stimuli",
         "median": "median ρ over all",
-        "joint": "p of the median, all measured with the same exchanges",
+        "joint": "p of the median, all measured with the same permutations",
         "reason": "why there is no ρ",
     }
 

@@ -21,7 +21,7 @@ from core.study.study import Study
 
 @dataclass(frozen=True)
 class Reliability(StudyQuestion):
-    """How reliable is what was measured several times, and how far can a model come?"""
+    """How reliable are repeated measurements, and how aligned can a model be with them?"""
 
     command = "reliability"
     version = 2

@@ -70,7 +70,7 @@ class Score(Question):
             matched = f"Rows of {names[1]} are matched to those of {names[0]}"
             notes = [f"{matched} by {by[1]} and {by[0]}."]
             if out := found.strange:
-                notes.append(f"Of {names[1]}, {len(out):,} rows are left out: {shown(out[0])}, …")
+                notes.append(f"{len(out):,} rows of {names[1]} are left out: {shown(out[0])}, …")
         for name, one in zip(names, (x, y), strict=True):
             notes += [f"{name}: {note}" for note in one.notes]
         table = score_layers(x.layers, layers, self.comparison, self.clamping)

@@ -48,7 +48,7 @@ TOPICS = {
         grouped=False,
     ),
     "color": Topic(
-        "is the geometry of color the same to eyes, in pixels and in words?",
+        "is the geometry of color shared by perception, pixels and words?",
         ("questions.color.question",),
     ),
     "competence": Topic(
@@ -80,7 +80,7 @@ TOPICS = {
         ("questions.models.pairs", "questions.models.question", "questions.models.balance"),
     ),
     "neurons": Topic(
-        "which single units of models recur in others?", ("questions.neurons.question",)
+        "which single units of models have a match in others?", ("questions.neurons.question",)
     ),
     "prefix": Topic(
         "can a language model read an image through one linear map?", ("questions.prefix.question",)
@@ -89,7 +89,7 @@ TOPICS = {
         "How do published values compare with one's own?", ("questions.published",), grouped=False
     ),
     "reliability": Topic(
-        "How reliable is what was measured several times, and how far can a model come?",
+        "How reliable are repeated measurements, and how aligned can a model be with them?",
         ("questions.reliability",),
         grouped=False,
     ),
@@ -123,7 +123,7 @@ TOPICS = {
         ("theory.contrastive.question", "theory.deep_linear.question"),
     ),
     "translate": Topic(
-        "Can two models be translated into each other with no pairs given?",
+        "Can two models be translated into each other without paired stimuli?",
         ("questions.translation.question",),
         grouped=False,
     ),

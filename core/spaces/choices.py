@@ -32,5 +32,5 @@ class Clamping:
         help="whose quantile values are clamped at, as in the published code: exact, that of all"
         " layers together (its option exact, for an array); average, the mean of each stimulus's"
         " (its default for an array; that for a list, each layer's own mean, is not offered);"
-        " layers, as exact, but each layer's own where their widths differ (exact, for a list)",
+        " layers, as exact, but each layer's own if their widths differ (exact, for a list)",
     )

@@ -140,7 +140,7 @@ def set_facts(
         with locked(target):
             meta = examine_if_usable(target)
             if meta is None:
-                raise NotEmbeddedError(f"{name} is not embedded yet; embed it, then say its facts")
+                raise NotEmbeddedError(f"{name} is not embedded yet; embed it, then add its facts")
             card = vars(with_facts(meta.entry.card, facts, title))
             read = level if level and name == model else meta.level
             if card != vars(meta.entry.card) or read != meta.level:

@@ -45,7 +45,7 @@ def attached(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     except PermissionError as error:
         raise _forbidden(path, error) from error
     except IsADirectoryError as error:
-        raise _damaged(path, "a folder, where a file was expected") from error
+        raise _damaged(path, "a folder; a file was expected") from error
     idle = _idle.setdefault(os.getpid(), [])
     try:  # asking first whether there is one would let another thread take it in between
         connection = idle.pop()

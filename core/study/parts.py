@@ -45,7 +45,7 @@ class Scope:
         help="only the stimuli with these factors; of one factor, with any of its values",
     )
     stimuli: str = option(
-        "", metavar="SET", help="only the stimuli of a set, in the code that a link carries"
+        "", metavar="SET", help="only the stimuli of a set, by its code in a link"
     )
 
     def open(self, store: Store, **settings: Any) -> Study:

@@ -203,7 +203,7 @@ def pick_usual(models: pd.DataFrame) -> pd.DataFrame:
     counted = usual_models(models)
     text = (
         "Also other seeds of a recipe, models that vary one on purpose, untrained models, and"
-        " checkpoints: models as they were at some step of their training."
+        " checkpoints, that is models at some step of their training."
     )
     if len(counted) < len(models) and st.toggle("Every model", help=text, **bind("every", False)):
         return models
@@ -304,8 +304,8 @@ def pick_k(size: int) -> int:
     one = option_named(Measure, "k")
     address.label(one.name, one.label)
     text = (
-        f"How many nearest neighbors of each stimulus are compared, 1 to {most:,} here. Small k"
-        " looks at the local neighborhood."
+        f"How many nearest neighbors of each stimulus are compared, 1 to {most:,}. Larger k"
+        " compares coarser structure."
     )
     bound = bind(one.name, min(10, most), within=(1, most))
     return int(st.number_input(one.label, 1, most, help=text, **bound))

@@ -69,7 +69,7 @@ STYLE = """<style>
   .js-plotly-plot .modebar-container {{ visibility: hidden; }} /* it would cover the heading */
 }}
 </style>"""
-ELSEWHERE = "run the command where the store is kept to get the answer"
+ELSEWHERE = "run the command on the machine that holds the store"
 UNSEEN = "\u2060"  # a word joiner
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>$~:&])")
 _REPLACED = re.compile(  # where it goes: |http://, |www., name|@, :|icon:, and -|> by itself
@@ -275,7 +275,7 @@ def place() -> Place:
             raise NeededError(f"No dataset in the store {store_path()} can be read: {problems[0]}")
         if under_way(store_path()):
             raise NeededError(
-                "The demo is being built: pictures first, then models one by one. This page fills"
+                "The demo is being built: images first, then models one by one. This page updates"
                 " by itself."
             )
         raise NeededError(
@@ -305,7 +305,7 @@ def need_items(card: DatasetCard, item: Item) -> None:
     """Raise NeededError if a dataset has no images, or no captions."""
     if item in ("caption", "image") and not (card.levels if item == "caption" else card.has_images):
         raise NeededError(
-            f"This dataset holds {card.holds} alone, and the question needs {item}s. Choose another"
+            f"This dataset has only {card.holds}, and the question needs {item}s. Choose another"
             f" dataset, or add one with {item}s:",
             command("dataset", "add", "NAME", "--folder", "DIR"),
         )

@@ -151,7 +151,7 @@ def chosen(size: int) -> int | None:
         return int(text)
     if text:
         st.warning(
-            f"The link opens number {frame.plain(text[:40])}; here they are counted from 0 to"
+            f"The link opens number {frame.plain(text[:40])}; this dataset has numbers 0 to"
             f" {size - 1:,}."
         )
     return None

@@ -156,7 +156,7 @@ def _alone(at: Place, key: StudyQuestion) -> Iterator[None]:
     makers, note = _makers(at), st.empty()
     lock = makers.setdefault(key, Lock())
     while not lock.acquire(timeout=WAIT):
-        note.caption("Another visitor has asked the same; the answer is on its way.")
+        note.caption("Another visitor asked the same question; the answer appears here.")
     note.empty()
     try:
         yield

@@ -36,9 +36,9 @@ OPEN = "about"  # the model whose description is open
 MOST = 4  # models that the panel names, the latest
 KEY = "chosen"
 PAIRS = ("pair_x", "pair_y", "a", "b")  # controls of pages that compare two models
-HELP = """Selected models have a ring on every plot. Click a dot to choose its model, click it again
-to drop it, tick rows of the table of models, or search here. Pages that compare two models start
-from the last two. Escape drops all."""
+HELP = """Selected models have a ring on every plot. Click a point to select its model, and again to
+deselect it; or tick rows of the table of models, or search here. Pages that compare two models
+start from the last two. Escape clears the selection."""
 
 
 def pick(dataset: str) -> None:
@@ -48,7 +48,7 @@ def pick(dataset: str) -> None:
         "Selected models",
         list(titles),
         format_func=named_by(titles),
-        placeholder="click a dot, or search",
+        placeholder="click a point, or search",
         select_all=False,  # Enter takes the best match
         help=HELP,
         on_change=_follow,
@@ -156,7 +156,7 @@ def show_chosen() -> None:
                 icon=":material/close:",
                 type="tertiary",
                 shortcut=None if first else "Esc",
-                help="Drop all chosen models",
+                help="Deselect all models",
                 key="clear-chosen",
                 on_click=clear,
             )
@@ -183,4 +183,4 @@ def _describe(at: Place, models: pd.DataFrame, name: str) -> None:
     with st.container(key="about-chosen"):
         said = [f"**{head}** {frame.plain(text or 'nothing')}" for head, text in lines.items()]
         st.markdown("  \n".join(said))
-        st.button("Drop", key=f"forget-{name}", on_click=toggle, args=(name,))
+        st.button("Deselect", key=f"forget-{name}", on_click=toggle, args=(name,))

@@ -65,7 +65,7 @@ def test_a_model_is_found_opened_renamed_and_deleted(store, visit):
 
     page.get_by_role("button", name="Delete", exact=True).click()
     dialog = page.get_by_role("dialog")
-    dialog.get_by_text("This cannot be undone").wait_for()
+    dialog.get_by_text("Deletion cannot be undone").wait_for()
     dialog.get_by_text("platoscope model delete gpt-2-m --dataset cave").wait_for()
     dialog.get_by_role("button", name="Delete this model").click()
     dialog.wait_for(state="detached")

@@ -161,7 +161,7 @@ def test_another_folder_under_a_datasets_name_says_which_models_it_leaves_out(
     for folder in (tmp_path / "less", world / "photos"):
         assert do(f"dataset add photos --folder {folder} --store {store}") == 0
     err = capsys.readouterr().err
-    assert f"took the place of another revision of 'photos' with {N} stimuli; its " in err
+    assert f"replaced another revision of 'photos' with {N} stimuli; its " in err
     assert do(f"align --dataset photos --k 2 --store {store}") == 0
 
 

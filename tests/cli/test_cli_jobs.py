@@ -61,7 +61,7 @@ def test_a_question_is_queued_as_its_own_parser_reads_it(run):
         (["show", "4"], "no job has the number 4"),
         (["add"], "no command named ''"),
         (["add", "embd"], "no command named 'embd'; did you mean embed"),
-        (["add", "model", "list"], "`platoscope model` takes a moment and is no job"),
+        (["add", "model", "list"], "`platoscope model` is quick and not queued"),
         (["add", *EMBED, "--store", "x"], "--store comes before the command"),
     ],
 )

@@ -60,7 +60,7 @@ def test_a_deletion_says_what_goes_and_waits_for_yes(
     said = capsys.readouterr()
     assert "Also deletes: kept answers (7), neighbors (1)." in said.out
     assert said.out.splitlines()[-1].startswith("9 files, ")
-    assert "nothing is deleted yet; add --yes" in said.err
+    assert "nothing was deleted; add --yes" in said.err
     assert len(Store(root).models("cave")) == 7
     assert main([*delete, "--yes"]) == 0
     assert len(Store(root).models("cave")) == 6

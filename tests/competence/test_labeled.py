@@ -81,7 +81,7 @@ def test_folders_for_parts_and_classes(tmp_path):
     assert [len(part) for part in vars(question.parts).values()] == [12, 4, 6]
     assert (question.labels == (shades(open_folder(tmp_path)) > 100)).all()
     write_classes(tmp_path / "val", {"gray": 100}, each=1)
-    with pytest.raises(StimuliError, match=r"the class 'gray' of .* is tested and not trained"):
+    with pytest.raises(StimuliError, match=r"the class 'gray' of .* has test images but no"):
         open_folder(tmp_path)
 
 

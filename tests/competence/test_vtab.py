@@ -98,10 +98,7 @@ def test_names_stand_for_tasks_and_folders(cache, tmp_path):
     write_part(tmp_path / "other" / "own" / "test", [[0, 1] * 6])
     with pytest.raises(
         InputError,
-        match=(
-            "2 tasks are called 'folder own', and each takes the place of the other; rename a"
-            " folder"
-        ),
+        match=("2 tasks are named 'folder own', so one would replace the other; rename a folder"),
     ):
         open_tasks([str(tmp_path / "own"), str(tmp_path / "other" / "own")])
     with pytest.raises(

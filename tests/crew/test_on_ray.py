@@ -105,7 +105,7 @@ def test_a_unit_whose_worker_is_lost_every_time_is_a_sentence(
     units = [Unit("the last", works.vanish), Unit("one", partial(works.double, 1))]
     (_, lost), (_, doubled) = crew.run(units)
     assert str(lost).startswith("the last: its worker was lost 2 times (")
-    assert str(lost).endswith("what is finished is kept, the same command continues")
+    assert str(lost).endswith("finished work is kept: run the command again to continue")
     assert doubled == 2
 
 

@@ -72,7 +72,7 @@ def test_a_table_brings_in_a_zoo_and_names_the_rows_that_it_cannot(store):
         " line 17",
     ]
     assert "Own scores: shared acc, task (%). Competence is" in said
-    assert "without a number: source" in said
+    assert "since they hold no number: source" in said
     cards = {one.card.name: one.card for one in Store(store / "store").models("cave")}
     assert {
         (c.name, c.modality, c.family, c.objective, c.parameters, c.training.get("seed", ""))

@@ -160,7 +160,9 @@ def test_a_process_that_is_killed_is_said_in_a_sentence(
 ) -> None:
     monkeypatch.setenv("PLATOSCOPE_WORKERS", "1")
     dying = Images(Dying(os.getpid()), encoder.prepare)
-    with pytest.raises(DeviceError, match="was ended, most likely for want of memory; set PLATO"):
+    with pytest.raises(
+        DeviceError, match="was ended, most likely because memory ran out; set PLATO"
+    ):
         list(load_images(dying, BATCHES, device="cpu"))
 
 

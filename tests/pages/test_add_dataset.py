@@ -135,12 +135,12 @@ def test_a_folder_on_the_server_is_previewed_and_nothing_written(opened, store, 
     before = state(store)
     app = opened_form(opened, store, **{"from": "folder", "folder": str(photos)})
     assert len(tiles(app, "preview")) == 6
-    assert "Looked at 6 rows and 6 images: all there is" in app.caption[0].value.replace("\\", "")
+    assert "Checked 6 rows and 6 images, the whole source" in app.caption[0].value.replace("\\", "")
     assert app.text_input(key="name").value == "photos"
     assert [one.key for one in app.toggle] == ["texts_only", "link"]  # nothing to skip
     assert command(app).startswith(f"platoscope dataset add photos --folder {photos}")
     (photos / "captions.csv").write_bytes(table([("0.png", "another")]))
-    next(one for one in app.button if one.label == "Look again").click().run()
+    next(one for one in app.button if one.label == "Check again").click().run()
     assert [tile["caption"] for tile in tiles(app, "preview")] == ["another"]
     assert state(store) == before
 
@@ -151,7 +151,7 @@ def test_a_folder_on_the_server_is_previewed_and_nothing_written(opened, store, 
     assert f"--folder {photos} --table short.csv" in command(app)
     app.toggle(key="texts_only").set_value(True).run()
     assert [(tile["image"], tile["caption"]) for tile in tiles(app, "preview")] == [("", "brief")]
-    assert "Looked at 1 row: all there is" in app.caption[0].value.replace("\\", "")
+    assert "Checked 1 row, the whole source" in app.caption[0].value.replace("\\", "")
     assert "--table short.csv --texts-only" in command(app)
 
 

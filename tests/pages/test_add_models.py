@@ -68,7 +68,7 @@ def table(app) -> dict[str, dict[str, str]]:
 
 def test_what_models_take_is_said_before_they_are_queued_as_one_job(opened, store):
     app = form(opened, store)
-    assert "For The Cave (20 stimuli), the dataset chosen in the sidebar." in [
+    assert "For The Cave (20 stimuli), the dataset selected in the sidebar." in [
         one.value.replace("\\", "") for one in app.caption
     ]
     app.multiselect(key="embed_timm").set_value(TIMM).run()
@@ -112,7 +112,7 @@ def test_a_name_is_checked(opened, store):
     assert "'no/name' cannot name a file of the store" in said(app)
     assert app.button(key="queue").disabled
     app.text_input(key="embed_name").set_value("vit-clip-m").run()
-    assert "vit-clip-m is a model over this dataset already" in said(app)
+    assert "This dataset already has a model named vit-clip-m" in said(app)
     app.text_input(key="embed_name").set_value("mine").run()
     assert command(app).endswith("--name mine")
 
@@ -167,7 +167,7 @@ def test_a_feature_file_is_uploaded_checked_and_imported(opened, store, monkeypa
 def test_a_table_of_models_is_uploaded_with_its_files_and_imported(opened, store):
     app = form(opened, store, models_from="features")
     upload(app, **{"a.npy": npy(SIZE), "b.npy": npy(SIZE)})
-    assert "2 of these files may be what is imported" in said(app)
+    assert "got 2 files of features or tables" in said(app)
     table = b"file,family,noun (%)\na.npy,A,70\nb.npy,B,80\n"
     wrong = {"models.csv": table + b"c.npy,C,90\n", "a.npy": npy(SIZE), "b.npy": npy(SIZE - 1)}
     upload(app, **wrong)

@@ -18,9 +18,9 @@ from core.store import Store, add_dataset
 from tests.pages.seen import charts, said, tiles
 from tests.pages.world import LANGUAGE, LEVELS, VISION, PaintedDataset, build
 
-NEEDS = "This dataset holds images alone, and the question needs captions."
+NEEDS = "This dataset has only images, and the question needs captions."
 CAPTION = "a crimson disk above the city"
-NEEDS_IMAGES = "This dataset holds texts alone, and the question needs images."
+NEEDS_IMAGES = "This dataset has only texts, and the question needs images."
 
 
 class Pictures(PaintedDataset):

@@ -160,7 +160,7 @@ def test_own_scores_are_imported_and_predicted(opened, measured, tmp_path):
     rows = "".join(f"{model},HellaSwag,{30 + place},%\n" for place, model in named)
     upload(app, f"model,task,value,unit\n{rows}")
     done = " ".join(text.value for text in app.success).replace("\\", "")
-    assert "Imported scores: 4, of models: 4" in done
+    assert "Scores imported: 4; models: 4" in done
     assert "'gone' is not embedded" in said(app)
     app.selectbox(key="score").set_value("HellaSwag (user)").run()
     assert not app.exception

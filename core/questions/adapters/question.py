@@ -82,7 +82,7 @@ class Adaptation(StudyQuestion):
         "low": "low end of the 95% interval of a gain, over halves of the test and trainings, or of"
         " a change, over test stimuli",
         "high": "high end of that interval",
-        "holds": "what a gain says of the proposal: yes, no or undecided",
+        "holds": "what a gain says about the proposal: yes, no or undecided",
         "reason": "why there is no value",
         "alignment": "of the space with the reference over all test stimuli",
         "x": "a stimulus",
@@ -119,8 +119,8 @@ class Adaptation(StudyQuestion):
         "gain",
         label="Answer",
         help="gain: alignment with the reference and retrieval; before: kernels of the encoders,"
-        " nothing is trained; kernels: also of the common space, after one training; probes: what"
-        " probes of factors and nuisances tell before and after",
+        " nothing is trained; kernels: also of the common space, after one training; probes:"
+        " accuracy of probes of factors and nuisances before and after",
     )
     fitting: Fitting = part(Fitting)
     measure: Measure = part(Measure)
@@ -129,8 +129,7 @@ class Adaptation(StudyQuestion):
         least=LEAST,
         most=MOST_STIMULI,
         label="Pairs",
-        help="training pairs (all that test and validation leave); several show what pairs are"
-        " worth",
+        help="training pairs (all that test and validation leave); several give a curve",
     )
     halved: bool = option(
         False, label="Data efficiency", help="also a half, a quarter … of the pairs"

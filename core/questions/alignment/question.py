@@ -128,14 +128,14 @@ class Alignment(StudyQuestion):
     axis_models: Side = option(
         "language",
         label="Competence of",
-        help="if no models are named, whose competence alignment is set against",
+        help="if no models are named, the models whose competence is on the axis",
     )
     axis: str = option(
         FIRST_KNOWN,
         label="Axis",
-        help="what alignment is set against: competence (of language models 1 − bits per byte, of"
-        " vision models tasks solved; else own scores), parameters, step, a score by its task and"
-        " origin, 'HellaSwag (published)', or usual: the first that five models have of"
+        help="what alignment is plotted against: competence (of language models 1 − bits per byte,"
+        " of vision models tasks solved; else own scores), parameters, step, a score by its task"
+        " and origin, 'HellaSwag (published)', or usual: the first that five models have of"
         " competence, the score of most models, and parameters",
     )
     unfinished: bool = option(

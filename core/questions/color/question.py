@@ -154,7 +154,7 @@ class ColorLayout(SourceQuestion):
         "a": "CIELAB a*",
         "b": "CIELAB b*",
         "seen": "times the color was counted",
-        "x": "layout turned onto perception: L*, in ΔE",
+        "x": "layout rotated onto perception: L*, in ΔE",
         "y": "a*, in ΔE",
         "z": "b*, in ΔE",
         "error": "distance from the same color in perception, in ΔE",

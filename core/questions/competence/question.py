@@ -155,7 +155,7 @@ class Bins(StudyQuestion):
         "se_pairs": "sd/√pairs, too small, since pairs share models",
         "reason": "why there is no mean or error",
         "slope": "slope of alignment over competence, pairs within a bin",
-        "p": "p of the slope, competence exchanged",
+        "p": "p of the slope, competence permuted",
         "trend_reason": "why the trend is unknown or open",
         "groups": "groups of models",
         "basis": "what competence is",

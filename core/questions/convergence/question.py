@@ -123,7 +123,7 @@ class _Trainings(StudyQuestion):
 class _Tested(_Trainings):
     """A question whose trends are tested by exchanging trainings."""
 
-    permutations: int = draws_option(999, least=1, help="times that whole recipes are exchanged")
+    permutations: int = draws_option(999, least=1, help="permutations of whole recipes")
     seed: int = seed_option("seed of the permutations")
 
     def skill(self, study: Study) -> pd.Series:
@@ -155,7 +155,7 @@ class Levels(_Tested):
         "rise": "change from the lowest level to the highest, within objectives and families",
         "rise_low": "low end of its 95% interval",
         "rise_high": "high end of that interval",
-        "p": "p of the change or contrast, levels exchanged within objectives and families",
+        "p": "p of the change or contrast, levels permuted within objectives and families",
         "reason": "why there is no change or contrast",
         "ceiling": "alignment of two seeds of one recipe",
         "chance": "alignment of unrelated models",
@@ -336,7 +336,7 @@ class Summary(_Tested):
         "value": "change of alignment, positive as predicted",
         "low": "low end of its 95% interval",
         "high": "high end of that interval",
-        "p": "p, trainings exchanged within lines",
+        "p": "p, trainings permuted within lines",
         "q": "p adjusted over all claims",
         "n": "recipes that it rests on",
         "pairs": "pairs",

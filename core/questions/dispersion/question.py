@@ -400,10 +400,10 @@ class HeldOutFits(JointQuestion):
         "index": "place of the stimulus in its dataset",
         "stimulus": "its id",
         "dispersion": "mean residual of the others in their own consensus",
-        "deviation": "residual of the space, turned onto that consensus",
+        "deviation": "residual of the space, rotated onto that consensus",
     }
 
-    points: bool = option(False, help="a row per stimulus and space instead, as the figure has it")
+    points: bool = option(False, help="one row per stimulus and space instead, as in the figure")
 
     def is_kept(self) -> bool:
         return self.points
@@ -545,7 +545,7 @@ def counted(
 
 @dataclass(frozen=True)
 class DispersionPredictors(StudyQuestion):
-    """What makes a stimulus dispersed?"""
+    """What predicts the dispersion of a stimulus?"""
 
     command = "dispersion predictors"
     version = 6

@@ -366,7 +366,7 @@ def _shorts(rows: pd.DataFrame) -> str:
 
 @dataclass(frozen=True)
 class MetricTrends(StudyQuestion):
-    """Does alignment rise with competence whatever the metric, and the neighborhood?
+    """Does alignment rise with competence for every metric and every k?
 
     Language models against vision models by several metrics (figures 13 and 14 of Huh et al. 2024),
     or by two metrics in their last layers from k = 2 to n − 1 (figure 10). The axis is competence;

@@ -95,7 +95,7 @@ def measured(study: Study, lessons: Lessons) -> tuple[Int64[np.ndarray, " n"], T
     rows = studied_indices(study) if whole else _parts(study, lessons.seed)[1]
     if len(rows) < 2:
         raise InputError(
-            "a caption is coded behind its own image and behind another's, so at least 2 stimuli"
+            "a caption is coded after its own image and after another's, so at least 2 stimuli"
             f" are measured; got {len(rows)}: study more"
         )
     return rows, _of_dataset(study, lessons.level, rows)

@@ -59,9 +59,9 @@ class PrefixBits(StudyQuestion):
     columns: ClassVar[Mapping[str, str]] = {
         "x": "language model",
         "y": "vision model",
-        "own": "bits per byte of the caption behind its own image, mean over captions",
-        "other": "the same behind another stimulus's image by the same map",
-        "without": "the same behind a prefix as long that was learned without images",
+        "own": "bits per byte of the caption after its own image, mean over captions",
+        "other": "the same after another stimulus's image by the same map",
+        "without": "the same after a prefix of equal length that was learned without images",
         "saved": "without − own, bits per byte: positive if the image helps",
         "low": "low end of its 95% interval over stimuli and trainings",
         "high": "high end of that interval",
@@ -161,7 +161,7 @@ class PrefixBits(StudyQuestion):
         measured = drawn[drawn["saved"].notna()]
         dots = Dots("own", "y_title", rows="saved == saved", size=11)
         return Plot(
-            "Bits of a caption behind an image",
+            "Bits of a caption after an image",
             marks=(
                 replace(dots, x="without", symbol="line-ns-open", name="no image, same length"),
                 replace(dots, x="other", symbol="x-thin-open", name="another's image"),

@@ -65,7 +65,7 @@ class StimulusList(StudyQuestion):
 
 @dataclass(frozen=True)
 class StimulusMap(JointQuestion):
-    """Where do the stimuli lie in what models agree on?"""
+    """Where do stimuli lie in the consensus of models?"""
 
     command = "stimuli map"
     version = 4

@@ -305,7 +305,7 @@ class StitchMany(StudyQuestion):
         "recipes": "pairs of recipes that the trend rests on",
         "trend_reason": "why there is no trend",
         "p": "by kind: of the difference from another seed of one recipe (Welch's t-test); by"
-        " competence: of the rise, competence exchanged within two objectives",
+        " competence: of the rise, competence permuted within two objectives",
         "q": "p adjusted for all kinds, or all measures",
     }
 
@@ -328,7 +328,7 @@ class StitchMany(StudyQuestion):
         help="objectives whose models are stitched to each other, by competence",
     )
     permutations: int = draws_option(
-        999, least=1, help="times that competence is exchanged within two objectives"
+        999, least=1, help="permutations of competence within two objectives"
     )
     fitting: Fitting = part(Fitting)
 

@@ -57,7 +57,7 @@ class Swap(StudyQuestion):
         "on": "space that it is used on",
         "probe_title": "name of the model that the probe learned from",
         "on_title": "name of the model that it is used on",
-        "factor": "what it tells; all factors: mean over them",
+        "factor": "what it predicts; all factors: mean over them",
         "score": "share of stimuli on which it is right",
         "low": "low end of its 95% interval over stimuli, models and probes given",
         "high": "high end of that interval",
@@ -83,7 +83,7 @@ class Swap(StudyQuestion):
         (),
         label="Factors",
         metavar="F",
-        help="factors that probes tell (all of 2 to 20 values that are known of every stimulus)",
+        help="factors that probes predict (all of 2 to 20 values that are known of every stimulus)",
     )
     anchors: int | None = option(
         None,

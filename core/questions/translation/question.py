@@ -166,7 +166,7 @@ CARD = (
 MEASURED = {
     "n": "stimuli that are matched",
     "draws": "sets of stimuli, without one in common",
-    "found": "partners found, of n times the draws",
+    "found": "partners found, out of n times the draws",
     "top1": "their share",
     "low": "low end of its 95% interval over draws (Student's t; from five draws)",
     "high": "high end of that interval",
@@ -208,7 +208,7 @@ class Matching:
 
 @dataclass(frozen=True)
 class Translation(StudyQuestion):
-    """Can models be translated into each other with no pairs given?"""
+    """Can models be translated into each other without paired stimuli?"""
 
     command = "translate"
     version = 6

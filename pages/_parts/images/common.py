@@ -66,8 +66,8 @@ def pick_spaces(at: Place) -> tuple[str, ...]:
         one.label,
         list(names),
         format_func=named_by(names),
-        help="Layers whose common space is the consensus (default: the largest model of up to four"
-        " kinds, next-to-last layer). Add models to test whether a result holds.",
+        help="Layers that form the consensus (default: the next-to-last layer of the largest model"
+        " of up to four kinds). Add models to test whether a result holds.",
         select_all=False,  # Enter takes the best match
         **bind(one.name, facts.default_spaces(at), names, kind="layer of a model"),
     )
@@ -78,7 +78,7 @@ def pick_spaces(at: Place) -> tuple[str, ...]:
 
 def pick_summary() -> Summary:
     """Choose what ranks images: the mean residual, or the first component of the residuals."""
-    text = "How residuals of models make one number (default: their mean)."
+    text = "How the models' residuals become one number (default: their mean)."
     look = Look(labels=SUMMARIES, help=text)
     by: Summary = controls.pick_option(controls.option_named(Ranking, "by"), look)
     return by
@@ -114,7 +114,7 @@ def brushed(size: int) -> list[int]:
     try:
         indices = decode(code, size).tolist() if code else []
     except StimuliError as error:
-        st.warning(f"The selection of this link cannot be read: {frame.plain(error)}.")
+        st.warning(f"The selection in this link cannot be read: {frame.plain(error)}.")
         return []
     if indices:
         address.name_mark(BRUSHED, f"{len(indices):,} of {size:,} selected")

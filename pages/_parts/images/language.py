@@ -35,7 +35,7 @@ random quarter, since metrics of neighbors change with the number of images."""
 HELD_OUT = """The model is rotated onto the consensus of the others. Images far from the middle of
 the consensus can be high on both axes, so r is also taken with the model's images shuffled
 {shuffles} times (p)."""
-PREDICTORS = """Numbers by Spearman's ρ, texts by the test of Kruskal and Wallis; the share of the
+PREDICTORS = """Tests: Spearman's ρ for numbers, Kruskal–Wallis for texts. The share of the
 variance of ranks is corrected for chance, p for the false discovery rate."""
 
 

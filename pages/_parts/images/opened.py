@@ -144,6 +144,6 @@ def _draw_neighbors(at: Place, index: int, k: int, spaces: tuple[str, ...]) -> N
         table = queries.ask(at, question)
         drawn = question.plot_shared(table, index).draw
         exportbar.draw(at, question, drawn, key="agreement", table=table)
-        st.caption("Each bar counts how many share this many neighbors; orange holds this one.")
+        st.caption("Bars count images by shared neighbors; orange holds this one.")
 
     frame.fold("Neighbor overlap compared with all", show_overlap, key="overlap")

@@ -32,7 +32,7 @@ from pages._shared import address, controls, frame, gallery, queries, runner
 from pages._shared.controls import Look, pick_option
 
 NEEDED = """Images and a table with a row per caption: `image`, a file's name, and `caption`, its
-text. Also the captions of COCO. Images alone and texts alone are taken, too."""
+text. COCO's caption files, images alone and texts alone work, too."""
 SOURCES = {
     "upload": "Upload",
     "folder": "Folder on the server",
@@ -157,10 +157,10 @@ def _finish(addition: Addition, preview: Preview | None) -> None:
     cards = {card.name: card for card in queries.store().datasets()}
     if name in cards:
         models = queries.count_models(queries.place(name))
-        lost = " Unless it is the same, its models must be embedded again." if models else ""
+        lost = " If its stimuli differ, its models must be embedded again." if models else ""
         st.warning(
             f"{frame.plain(name)} exists, with {cards[name].size:,} stimuli and"
-            f" {counted(models, 'model', 'models')}. What is added takes its place.{lost}",
+            f" {counted(models, 'model', 'models')}. The new dataset replaces it.{lost}",
             icon=":material/warning:",
         )
     words = to_words(addition)
@@ -211,7 +211,7 @@ def show_preview(addition: Addition) -> Preview | None:
         st.caption(frame.plain(_extent(preview)), width="stretch")
         forget = st.session_state.pop
         icon = ":material/refresh:"
-        st.button("Look again", icon=icon, type="tertiary", on_click=forget, args=(_HELD, None))
+        st.button("Check again", icon=icon, type="tertiary", on_click=forget, args=(_HELD, None))
     for note in preview.notes:
         st.caption(frame.plain(f"{note[0].upper()}{note[1:]}."))
     if preview.problems:
@@ -222,7 +222,7 @@ def show_preview(addition: Addition) -> Preview | None:
 
 def _look(source: Addition) -> Seen:
     """Read the preview of a source; it is kept until someone looks again."""
-    with st.spinner("Looking at the stimuli"), queries.bar() as report:
+    with st.spinner("Reading the stimuli"), queries.bar() as report:
         folder, choices = choices_of(source)
         preview = preview_folder(folder, report=report, **choices)
     return preview, [_tile(index, sample) for index, sample in enumerate(preview.samples)]
@@ -245,11 +245,11 @@ def _extent(preview: Preview) -> str:
     factors = f" Factors: {', '.join(preview.factors)}." if preview.factors else ""
     both = " and ".join(filter(None, (rows, images)))
     if not preview.unread:
-        return f"Looked at {both}: all there is.{levels}{factors}"
+        return f"Checked {both}, the whole source.{levels}{factors}"
     opened = counted(preview.images - preview.unread, "was", "were")
     return (
-        f"Looked at {both}, of which {opened} opened within {LIMITS.seconds:g} s; the job checks"
-        f" everything.{levels}{factors}"
+        f"Checked {both}; {opened} opened within {LIMITS.seconds:g} s. The job checks everything."
+        f"{levels}{factors}"
     )
 
 
@@ -265,7 +265,7 @@ def _draw_problems(preview: Preview) -> None:
         "problems.csv",
         icon=":material/download:",
         type="tertiary",
-        help="every problem and its row, as CSV",
+        help="All problems with their rows, as CSV.",
     )
     st.dataframe(
         table,

@@ -90,8 +90,8 @@ ROOM = "Space in the store: estimated from the vectors, in float32."
 DASH = "A dash: unknown until the job runs."
 HELP = """One row per stimulus: (n, d), or (n, layers, d), or an array per layer, or a table. Ids of
 the rows match them to stimuli; without any, rows are in the dataset's order. Repeated measurements
-are (repeats, n, units), dissimilarities (n, n). Many models at once: a table
-with a row and a `file` for each, with these files, or all in a zip."""
+are (repeats, n, units), dissimilarities (n, n). For many models, upload
+a table with one row and a `file` per model together with these files, or all of them in a zip."""
 
 
 def tell_added(job: Job) -> None:
@@ -136,7 +136,7 @@ def draw() -> None:
     at = queries.place(st.session_state["dataset"])
     card = queries.card(at)
     stimuli = counted(card.size, "stimulus", "stimuli")
-    st.caption(f"For {frame.plain(card.title)} ({stimuli}), the dataset chosen in the sidebar.")
+    st.caption(f"For {frame.plain(card.title)} ({stimuli}), the dataset selected in the sidebar.")
     source = controls.pick_segment("From", SOURCES, "models_from", start="timm", hidden=True)
     if source == "features":
         _draw_import(at)
@@ -272,12 +272,12 @@ def _cost(at: Place, request: EmbedRequest, spec: str, download: Download) -> di
     }
 
 
-@st.cache_data(max_entries=256, ttl=600, show_spinner="Looking at the model")
+@st.cache_data(max_entries=256, ttl=600, show_spinner="Checking the model")
 def _ask(spec: str) -> Download:
     return weights_of(spec)
 
 
-@st.cache_data(max_entries=256, ttl=600, show_spinner="Looking at the model")
+@st.cache_data(max_entries=256, ttl=600, show_spinner="Checking the model")
 def _model_shape(spec: str) -> Shape:
     shape = known_shape(spec)
     with suppress(OfflineError):  # the reason is that of the download
@@ -286,7 +286,7 @@ def _model_shape(spec: str) -> Shape:
 
 
 def _draw_import(at: Place) -> None:
-    label = "Features made elsewhere"
+    label = "Features computed elsewhere"
     path = uploads.pick(label, [".zip", *ENDINGS], _keep, mark=FEATURES, help=HELP)
     if path is None or not path.is_file():
         return
@@ -327,8 +327,8 @@ def _keep(files: uploads.Files, needed: list[str]) -> Path:
     heads = [path for path in found if read_zoo(ImportRequest(str(path)))] or found
     if len(heads) != 1:
         raise InputError(
-            f"{len(heads)} of these files may be what is imported; upload one file of features, or"
-            " several with one table of models, whose column file names them"
+            f"expected one file of features, or several with one table of models whose column file"
+            f" names them; got {len(heads)} files of features or tables: leave out the others"
         )
     return heads[0]
 
@@ -385,7 +385,7 @@ def _name_obstacle(at: Place, name: str) -> list[str]:
     except PlatoscopeError as error:
         return [f"{error}."]
     if name in {entry.card.name for entry in queries.store().models(at.dataset)}:
-        return [f"{name} is a model over this dataset already. Choose another name."]
+        return [f"This dataset already has a model named {name}. Choose another name."]
     return []
 
 

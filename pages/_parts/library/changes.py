@@ -140,8 +140,8 @@ def _confirm(what: Held) -> None:
         st.rerun()
     size = size_text(plan.size)
     st.markdown(
-        f"**{frame.plain(what.title)}** takes {len(plan.files)} files, {size}."
-        " This cannot be undone."
+        f"**{frame.plain(what.title)}** has {len(plan.files)} files, {size}."
+        " Deletion cannot be undone."
     )
     for sentence in plan.sentences:
         st.markdown(frame.plain(sentence))

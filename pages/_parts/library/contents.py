@@ -72,7 +72,7 @@ def show_models(at: Place) -> None:
         return
     size = size_text(int(rows["bytes"].sum()))
     count = f"{len(rows)} of {len(models)} models"
-    st.caption(f"{count}, {size} on the disk. Click a row to open its model.{_counts(models)}")
+    st.caption(f"{count}, {size} on disk. Click a row to open its model.{_counts(models)}")
     facts = ["title", "family", "objective", "modality", "parameters", "depth", "dims", "bytes"]
     renamed = {"title": "model", "depth": "layers", "bytes": "size", "seconds": "time"}
     shown = rows[[*facts, "device", "seconds"]].rename(columns=renamed)
@@ -141,7 +141,7 @@ def show_results(at: Place) -> None:
     if len(stale):
         changes.offer_results(at.dataset, stale["name"].tolist(), int(stale["bytes"].sum()))
     size = size_text(int(every["bytes"].sum()))
-    st.caption(f"{counted(len(every), 'result', 'results')}, {size} on the disk")
+    st.caption(f"{counted(len(every), 'result', 'results')}, {size} on disk")
     renamed = {"holds": "result", "about": "asked", "bytes": "size", "made_at": "made"}
     shown = every.assign(made_at=_days(every["made_at"])).rename(columns=renamed)
     shown = shown[["result", "asked", "models", "size", "made", "state"]]
@@ -183,7 +183,7 @@ def _models(at: Place) -> pd.DataFrame:
     return queries.models(at).merge(pd.DataFrame(rows), on="model")
 
 
-@st.cache_data(max_entries=8, show_spinner="Looking at what is kept")
+@st.cache_data(max_entries=8, show_spinner="Listing results")
 def _results(at: Place, kept: tuple[tuple[str, str], ...]) -> pd.DataFrame:  # noqa: ARG001
     """Return the kept results. kept: name and time of each, the cache's key."""
     return list_results(queries.study(at))
@@ -246,7 +246,7 @@ def _show_competence(at: Place, name: str) -> None:
     scores = queries.ask(at, CompetenceScores(at.scope))
     mine = scores[(scores["model"] == name) & scores["value"].notna()]
     if mine.empty:
-        st.caption("Nothing was measured, published or imported of this model.")
+        st.caption("No score of this model was measured, published or imported.")
         return
     origin = mine["origin"].where(mine["origin"] != MEASURED, "measured here")
     table = mine[["task", "value", "low", "high", "chance", "unit"]].assign(origin=origin)

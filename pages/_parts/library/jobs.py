@@ -20,8 +20,8 @@ STATES = {
     "canceled": "Canceled",
 }
 EMPTY = "No jobs yet."
-HOW = """Long work is queued by the buttons of a page, or in a terminal by putting `jobs add` before
-a command: `platoscope jobs add embed …`"""
+HOW = """The buttons of a page queue long work. In a terminal, put `jobs add` before a command:
+`platoscope jobs add embed …`"""
 
 
 def show() -> None:

@@ -65,7 +65,7 @@ def pick(
     place = address.mark(mark)
     path = find_upload(store_path(), place) if place else None
     if place and path is None:
-        st.warning("This upload is not there any more. Upload it again.", icon=":material/error:")
+        st.warning("This upload no longer exists. Upload it again.", icon=":material/error:")
     return path
 
 

@@ -25,7 +25,7 @@ from pages._shared.controls import Look
 from pages._shared.queries import Place
 
 KEY = "model-table"
-READING = """A setup is a family and objective, whatever size. Alignment with a group is the mean
+READING = """A setup is a family and objective of any size. Alignment with a group is the mean
 over it. Ranks are within a modality, by mean alignment with the other; tied models do not differ
 significantly. Tick rows to select models."""
 BALANCE = """Attention depends on queries and keys by their product alone. If the noise of SGD

@@ -99,7 +99,7 @@ def show_map(at: Place) -> None:
     question = pick(ModelMap, at, {})
     at = replace(at, scope=question.scope)
     try:
-        with st.spinner("Drawing the map, which takes up to a minute the first time"):
+        with st.spinner("Drawing the map; the first time takes up to a minute"):
             table = queries.ask(at, question)
     except InputError as error:
         raise frame.NeededError(f"No map: {error}.") from error

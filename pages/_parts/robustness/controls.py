@@ -22,23 +22,24 @@ LADDER_METHODS = """Pixels are 16 × 16 in color; histograms have four bins per 
 words and characters; bags of words are weighted by log inverse document frequency. Partial
 alignment is the correlation of the two models’ similarities once a control’s similarities and their
 squares are regressed out of both (permutations: Freedman, Lane 1983)."""
-CATEGORIES = """Bars: a null’s mean to its 95% threshold. Line: the score. Diamond: what is left
-of it without all factors."""
+CATEGORIES = """Bars: a null’s mean to its 95% threshold. Line: the score. Diamond: the
+score after regressing out all factors."""
 CATEGORIES_METHODS = r"""Two spaces that share nothing but $C$ equal categories reach at most
 $k / (n/C - 1)$. Nulls permute stimuli within the values of one factor at a time. The diamond is
-what a regression on all values of all categorical factors, not their conjunctions, leaves of it.
-Clusters of the compared models hide structure that labels would not: read them as a curve."""
+the score of the residuals of a regression on all values of all categorical factors, without their
+conjunctions. Clusters of the compared models hide structure that labels do not: read them as a
+curve."""
 GALLERY = "Bars: 95% CI over queries."
-GALLERY_METHODS = """The same queries look for neighbors among ever more of the dataset’s
-images. With several captions per image a language model’s vectors are averaged."""
+GALLERY_METHODS = """The same queries look for neighbors among more and more of the
+dataset’s images. With several captions per image a language model’s vectors are averaged."""
 DIRECTION_METHODS = """Information imbalance is 2/n times the mean rank, in one model, of an image’s
 nearest neighbor in the other: 2/n if nearest neighbors are the same, 1 if they are unrelated
 (Glielmo et al. 2022). Noise and unequal scales make it asymmetric, too. The interval, by the
 jackknife, is conservative."""
 RANKS = "Bars: joint 95% CI of the rank over images."
-RANKS_METHODS = """A model ranks below those that are surely more aligned, by the largest
-studentized difference in multiplier draws (Mogstad, Romano, Shaikh, Wilhelm 2024). The test of two
-models exchanges them image by image."""
+RANKS_METHODS = """A model ranks below those that are significantly more aligned, by the largest
+studentized difference in multiplier draws (Mogstad, Romano, Shaikh, Wilhelm 2024). The test of
+two models swaps them image by image."""
 
 
 def show(at: Place) -> None:

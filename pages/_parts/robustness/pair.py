@@ -20,8 +20,8 @@ OVER_K_METHODS = """Mutual k-NN is 1 at k = n − 1 for any two models, and chan
 CKNNA weighs the same neighbors by similarity and ends near CKA."""
 OVER_N = """The best-aligned layers of two models, on ever fewer images. Dotted: shuffled images."""
 OVER_N_METHODS = """Means over ten random subsamples. Mutual k-NN falls with n, since k neighbors
-among more images are harder to share; at a fixed share k/n it stays. CKA falls toward its value
-from above, unbiased CKA does not."""
+among more images are harder to share; at a fixed share k/n it stays. CKA is biased upward for
+few images; unbiased CKA is not."""
 
 
 def has_trend(at: Place) -> bool:

@@ -14,7 +14,7 @@ from pages._shared.address import bind, release
 from pages._shared.controls import Look
 
 CLAIM = """A world is a sequence of events; a learner sees which of them happen close to each other
-in time. Its embedding comes to hold the pointwise mutual information of any two events. One-to-one
+in time. Its embedding learns the pointwise mutual information of any two events. One-to-one
 observations of the same events share it, and so do their learners
 ([Huh et al. 2024](https://arxiv.org/abs/2405.07987), section 4)."""
 FORMULA = (

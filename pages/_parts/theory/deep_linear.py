@@ -136,7 +136,7 @@ def show_symmetry(networks: Networks) -> None:
             -REACH,
             REACH,
             step=2 * REACH / (POINTS - 1),
-            help="Where along the symmetry the layers are shown.",
+            help="Position along the symmetry at which the layers are shown.",
             **bind("lambda", 0.0, within=(-REACH, REACH)),
         )
         rows = tables["least"]

@@ -24,10 +24,10 @@ TRAINING = 12.0  # seconds, about
 OFFER = "Train a linear map per encoder: is their common space nearer to a strong model?"
 GAINS = """A row is an encoder. Hollow: its alignment with the reference before; filled: in the
 common space, with the 95% CI of the gain over the average (dashed). Dotted: chance."""
-METHODS = """Linear adapters are trained contrastively (InfoNCE) to map what two encoders make of
+METHODS = """Linear adapters are trained contrastively (InfoNCE) to map two encoders' vectors of
 one stimulus to the same point; encoders and reference stay frozen. The claim: the common space is
 nearer to the reference than the encoders are on average. Alignment is measured on held-out
-stimuli; with an offset, adapters also center, which diamonds show alone."""
+stimuli; with an offset, adapters also center; diamonds show centering alone."""
 KERNELS = """Similarities of the same held-out stimuli, grouped by the reference. Each square has
 its own color scale."""
 RETRIEVAL = """A point is one direction between two encoders: how often the match is among the
@@ -44,7 +44,7 @@ LOOKS = {
         help="Initialization (default: canonical correlation).",
         labels={"canonical": "canonical correlation", "random": "random"},
     ),
-    "direction": Look(help="Both encoders retrieve each other, or only the first the second."),
+    "direction": Look(help="Both encoders retrieve each other, or the first retrieves the second."),
     "products": Look(
         label="Similarity",
         help="What the loss and the kernels compare (default: cosines).",

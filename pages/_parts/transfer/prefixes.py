@@ -19,7 +19,7 @@ from pages._shared.queries import Place
 
 TRAINING = 60.0  # seconds, about, for each pair of models and seed
 OFFER = "Map frozen vision tokens into a frozen language model: does it predict captions better?"
-BITS = """A point is a pair of models: bits per byte of a caption behind its own image (filled),
+BITS = """A point is a pair of models: bits per byte of a caption after its own image (filled),
 another image (×), and an image-free prefix of equal length (▎)."""
 SAVED = "What the image saves over the image-free prefix, with its 95% CI."
 METHODS = """A linear map turns frozen vision tokens into a soft prompt (prefix) for a frozen

@@ -27,7 +27,7 @@ Anchors, images that train no probe, join the two spaces: by one orthogonal map,
 each image by its cosines with them. Chance: anchors paired at random. Each image is tested by
 probes that never saw it."""
 FACTORS = "A row is a factor, averaged over pairs. Bars: 95% CI; vertical ticks: chance."
-OTHER = "The same with the way of joining the spaces that keeps less."
+OTHER = "The same with the other way to join the spaces, which keeps less."
 OPTIONS = controls.options_by_name(Swap)
 
 

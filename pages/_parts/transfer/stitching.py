@@ -20,15 +20,14 @@ from pages._shared.queries import Place
 STITCHING = 20.0  # seconds, about
 OFFER = "Feed a layer of one frozen network into another: how much of its accuracy is lost?"
 ONE = """A point is one way to fit the map, with its 95% CI. 0%: nothing is lost; 100%: chance."""
-METHODS = """The target network gets, in place of its own layer, an affine map of a layer of the
-source network. Both stay frozen; the map is fitted on new scenes, to the target network's own task.
-The stitching penalty is the fall of its score; **lost** is that fall as a share of what it has
-above chance."""
+METHODS = """An affine map of a layer of the source network replaces a layer of the target network.
+Both stay frozen; the map is fitted on new scenes, to the target network's own task. The stitching
+penalty is the drop in its score; **lost** is that drop as a share of its score above chance."""
 LAYERS = """A cell is one stitch: the row's source layer replaces the column's target layer. Rings:
 the path through both networks that loses least. Right: alignment of the same layers."""
 KINDS = """A point is one network stitched into another, first into first and last into last
 layer. Diamonds: means over seeds with their 95% CI."""
-TREND = """A point is one network stitched into another of the same size and seed and another
+TREND = """A point is one network stitched into another of the same size and seed but another
 objective; its fill is the source model's color, its ring the target model's."""
 OPTIONS = controls.options_by_name(Stitch)
 STARTS: dict[Start, str] = {"least-squares": "least squares", "random": "random"}

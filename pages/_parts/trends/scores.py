@@ -36,10 +36,10 @@ FORMATS = {
     for name in ("value", "low", "high", "chance")
 }
 READING = """Three origins, never mixed: *measured* here, with the digest of the recipe;
-*published*, with its source; and *user*, your own. Of bits per byte, lower is better."""
+*published*, with its source; and *user*, your own. For bits per byte, lower is better."""
 IMPORTING = """A CSV table in UTF-8, a row per model and task, with the columns {required}; if
-known, also {optional}. Name a model as here or by its spec. A value replaces the one that the same
-model and task had."""
+known, also {optional}. Name a model as here or by its spec. A value replaces the earlier one
+of the same model and task."""
 EXAMPLE = """model,task,value,unit,source
 gpt2,HellaSwag,31.6,%,my evaluation of March
 gpt2,MMLU,26.0,%,my evaluation of March"""
@@ -97,8 +97,7 @@ def _take(at: Place) -> None:
         return
     count, models = len(done.table), done.table["model"].nunique()
     outcome = (
-        f"Imported scores: {count}, of models: {models}; in place of earlier scores:"
-        f" {done.replaced}."
+        f"Scores imported: {count}; models: {models}; earlier scores replaced: {done.replaced}."
     )
     notes = (("note", note) for note in done.notes)
     st.session_state["import-outcome"] = [("done", outcome), *notes]

@@ -8,8 +8,8 @@ from core.questions.competence.question import Training
 from pages._shared import bar, controls, frame, queries, section
 from pages._shared.queries import Place
 
-CAPTION = """A line is one training, a point a checkpoint: its mean alignment with the models that a
-panel names, never those of its own training."""
+CAPTION = """A line is one training, a point a checkpoint: its mean alignment with the models that
+the panel names, without those of its own training."""
 METHODS = """The last panel compares checkpoints with those of other trainings after exactly as many
 steps. Only trainings with two checkpoints or more are shown."""
 

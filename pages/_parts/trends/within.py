@@ -29,7 +29,7 @@ LEVELS = {
 }
 CAPTION = """Diamonds: mean alignment of the pairs of models on a level, adjusted for objective and
 family, with 95% CI over recipes. Circles: unadjusted. Dotted: chance. Dash-dotted: two seeds."""
-METHODS = """The permutation test exchanges levels within each objective or family, so it tests
+METHODS = """The permutation test permutes levels within each objective or family, so it tests
 convergence within kinds, not between them. Competence is cut into thirds within each modality. Two
 seeds of one recipe never make a pair."""
 RANKED = """Each point is a model: its mean alignment with all others, with 95% CI over these.
@@ -37,7 +37,7 @@ Dotted: chance."""
 BINS = """Diamonds: mean alignment of all pairs of models within a bin of tasks solved, ± one
 standard error over models."""
 BINS_METHODS = """A task is solved by a score of at least the threshold times the best, above
-chance. The test exchanges competence between groups as a whole and within them. Source: Huh et al.
+chance. The test permutes competence between groups as a whole and within them. Source: Huh et al.
 2024, figure 2."""
 MODALITIES = """Means over trained models, with 95% CI over recipes of both sides. Ticks: shuffled
 images (chance). Open diamonds: untrained networks, the baseline of architecture alone."""
@@ -60,8 +60,8 @@ def show(at: Place) -> None:
             "by": Look(
                 labels=LEVELS,
                 start=first or "competence",
-                help="What rises from level to level. Default: competence, if it is known of enough"
-                " models, else size.",
+                help="What rises from level to level. Default: competence, if enough models have"
+                " it, else size.",
             )
         }
         more = ("models", "permutations", "seed", "layers", "as")

@@ -17,7 +17,7 @@ from pages._shared.queries import Place
 CAPTION = """Each row: a prediction, the test that decides it and its 95% CI. q: FDR-adjusted."""
 METHODS = """Which test decides was fixed before any was run. **Multitask**: a model of more tasks
 has fewer solutions. **Capacity**: larger models come closer to the best solution. **Simplicity**:
-networks prefer simple solutions, here a low effective rank. Permutations exchange trainings within
+networks prefer simple solutions, here a low effective rank. Permutations are of trainings within
 an objective or family. Source: Huh et al. 2024, section 3."""
 KARENINA = """Cells: adjusted mean alignment of pairs from two thirds of competence. Above:
 alignment among weak models minus that of weak with strong ones."""
