@@ -61,7 +61,7 @@ CLAIMS = {
     NO_CAPTION: "larger language models write fewer texts without a caption",
 }
 UNSURE = {CLAIMS[DISTANCE]: "bias", CLAIMS[IMPOSSIBLE]: "hallucination"}
-NONE = "no learner here was trained with and without transfer"
+NONE = "no learner was trained both with and without transfer"
 EXCHANGED = ("modality", "learner", "teacher", "share", "events", "shown")
 SIZED = ("measure", "model", "title", "line", "recipe", "parameters", "value", "reason")
 SHOWN = ("panel", "modality", "model", "title", "line", "x", "y", "low", "high", "p", "rise")
@@ -760,7 +760,7 @@ TRANSFER = Plot(
         "language": Axis("1 − bits per byte of captions"),
         "vision": Axis("share of tasks solved"),
     },
-    empty="No learner here was trained with and without transfer.",
+    empty="No learner was trained both with and without transfer.",
 )
 COLORS = Plot(
     "Colors that a model expects of each kind of object",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
@@ -87,7 +88,7 @@ class Finding:
             parts.append(paper_p(self.p, "q" if self.adjusted else "p"))
         if self.n:
             parts.append(
-                f"n = {self.n:,}" if self.over == "models" else f"n = {self.n:,} {self.over}"
+                f"n = {self.n:,}" if self.over == "models" else f"n = {self.n:,} {self._over}"
             )
         return ", ".join(parts)
 
@@ -107,6 +108,11 @@ class Finding:
         return f"{body.removesuffix('.')}: {self.reason}." if self.reason else body
 
     @property
+    def _over(self) -> str:
+        """Return what n counts, in the singular if it is one: pair of models."""
+        return self.over if self.n > 1 else re.sub(r"s\b", "", self.over, count=1)
+
+    @property
     def _lead(self) -> str:
         if self.verdict == "open" and not self.reason:
             strength = "Weak" if any(self._tests) else "No significant"
@@ -116,9 +122,9 @@ class Finding:
 
     def _number(self, value: float) -> str:
         if self.unit == "%":
-            text = f"{100 * value:.{max(self.digits - 2, 0)}f}%"
+            text = f"{100 * value:z.{max(self.digits - 2, 0)}f}%"
         else:
-            text = f"{value:,.{self.digits}f}"
+            text = f"{value:z,.{self.digits}f}"  # z: no −0.00
         return text.replace("-", "−")
 
 

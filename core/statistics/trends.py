@@ -29,9 +29,9 @@ LEAST_GROUPS = 2  # of two ranks, on one side
 THIRDS = 2 / 3  # from the middle of the least third of the ranks to that of the most
 MOST_UNDEFINED = 0.2  # share of bootstrap draws without a value beyond which there is no interval
 WEAKEST, STRONGEST = 0.0, 1.0  # levels
-SAME_LEVEL = "no two objectives or families have pairs on two levels"
+SAME_LEVEL = "needs two objectives or families with pairs on two levels"
 NO_CONTRAST = (
-    "no two objectives or families have pairs both within the lowest level and from it to the"
+    "needs two objectives or families with pairs both within the lowest level and from it to the"
     " highest"
 )
 FEW = f"needs {LEAST_GROUPS} families or objectives with models of two ranks each, on one side"

@@ -48,7 +48,7 @@ def test_a_renamed_command_runs_after_saying_so(capsys: pytest.CaptureFixture[st
     assert main(["measures", "list", "--json"]) == 0
     out, err = capsys.readouterr()
     assert len(json.loads(out)) > 5
-    assert err == "platoscope: `measures list --json` is now `metrics list --json`, which is run\n"
+    assert err == "platoscope: `measures list --json` is now `metrics list --json`; running that\n"
 
 
 @pytest.mark.usefixtures("renamed")

@@ -109,6 +109,6 @@ def test_a_store_without_language_models_and_color_words_draws_pixels(opened, tm
     build(tmp_path, PaintedDataset(6), vision=VISION[:1], language=(), reality=False)
     app = opened(tmp_path, "color")
     assert not app.exception
-    assert "captions is left out: 0 colors were seen 20 times or more" in words(app).lower()
+    assert "captions cannot be used: 0 colors were seen 20 times or more" in words(app).lower()
     assert not said(app)
     assert charts(app) == ["layouts", "agreement"]

@@ -221,7 +221,7 @@ def test_what_cannot_be_said_is_nan_with_a_reason():
     one = world(5, lines=1)
     trend = level_trend(one)
     assert np.isnan([trend.rise, trend.p]).all()
-    assert trend.reason == "no two objectives or families have pairs on two levels"
+    assert trend.reason == "needs two objectives or families with pairs on two levels"
     assert grid_means(one, same=True).empty
     with pytest.raises(InputError, match="at least 1; got 0"):
         level_trend(one, draws=0)
@@ -264,7 +264,8 @@ def test_what_cannot_be_compared_is_nan_with_a_reason():
     contrast = weak_contrast(one)
     assert np.isnan(contrast.rise)
     assert (
-        contrast.reason == "no two objectives or families have pairs both within the lowest level"
+        contrast.reason
+        == "needs two objectives or families with pairs both within the lowest level"
         " and from it to the highest"
     )
     with pytest.raises(InputError, match="at least 1; got 0"):

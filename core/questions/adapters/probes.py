@@ -125,9 +125,9 @@ def probe_findings(table: pd.DataFrame) -> list[Finding]:
         before, after, chance = (f"{row[name]:.3f}" for name in ("before", "after", "chance"))
         found.append(
             Finding(
-                f"Adapters lower what {by} read of the nuisances of {what} ({named})"
+                f"Adapters lower the accuracy of {by} for nuisances of {what} ({named})"
                 if nuisance
-                else f"Change in what {by} read of the factors from {what}",
+                else f"Change in the accuracy of {by} for factors from {what}",
                 row["change"],
                 row["low"],
                 row["high"],
@@ -135,7 +135,7 @@ def probe_findings(table: pd.DataFrame) -> list[Finding]:
                 n=int(row["seeds"]),
                 over="trainings",
                 expected="-" if nuisance else "",
-                note=f"The share right goes from {before} to {after}; chance is {chance}.",
+                note=f"Accuracy goes from {before} to {after}; chance is {chance}.",
             )
         )
     return found

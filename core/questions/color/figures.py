@@ -179,7 +179,7 @@ def knowledge(table: pd.DataFrame) -> Plot:
         y=Axis("Kendall τ with perception"),
         facet=Facet("over", head=None),
         levels=(Level(0.0, "chance"),),
-        empty="No language model here can be asked about colors[[: {reason}]].",
+        empty="No language model can be asked about colors[[: {reason}]].",
         height=360,
         table=long[long["over"].isin(shown)] if len(long) else table.head(1),
     )

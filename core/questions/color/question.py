@@ -137,7 +137,7 @@ class SourceQuestion(StudyQuestion):
     def left_out_of(self, study: Study, name: str, error: PlatoscopeError) -> Finding:
         """Return why a source is left out."""
         study.store.note_failure(error)
-        return Finding(f"{self.titles(study)[name]} is left out", reason=str(error))
+        return Finding(f"{self.titles(study)[name]} cannot be used", reason=str(error))
 
 
 @dataclass(frozen=True)
@@ -400,7 +400,7 @@ def model_findings(models: pd.DataFrame) -> list[Finding]:
     """
     measured = models.dropna(subset=["kendall", "kendall_p"])
     if measured.empty:
-        return [Finding("No language model here can be asked about colors")]
+        return [Finding("No language model can be asked about colors")]
     finished = models[~models["copy"] & ~models["untrained"]]
     kin = lines(finished.assign(modality=LANGUAGE.name, family=finished["group"]))
     kinds = {

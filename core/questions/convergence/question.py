@@ -455,7 +455,7 @@ class Replicates(_Trainings):
             table,
             [
                 Finding(
-                    f"Two {modality} trainings that differ only in their seed reach",
+                    f"Alignment of two {modality} trainings that differ only in their seed",
                     ceiling_of(table, str(modality)),
                     digits=3,
                     n=len(rows),

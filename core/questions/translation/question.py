@@ -301,8 +301,8 @@ def pair_findings(table: pd.DataFrame, *, seed: int) -> list[Finding]:
             reason=order.reason,
         ),
         Finding(
-            f"{sure:,} of {len(table):,} pairs are translated beyond chance (q ≤ .05), {half:,} to"
-            " half of the stimuli or more"
+            f"{sure:,} of {len(table):,} pairs of models are matched beyond chance (q ≤ .05),"
+            f" {half:,} of them in at least half of the stimuli"
         ),
         _search(table),
     ]
@@ -385,8 +385,7 @@ def _best(rows: pd.DataFrame) -> Finding:
     sure = rows[rows["q"] <= ALPHA]
     best = (rows if sure.empty else sure).nlargest(1, "top1").iloc[0]
     return Finding(
-        f"{best['space_x']} and {best['space_y']} are matched beyond chance"
-        f" at {len(sure)} of {len(rows)} sizes",
+        f"{best['space_x']} and {best['space_y']} are matched beyond chance",
         best["top1"],
         best["low"],
         best["high"],
@@ -397,6 +396,7 @@ def _best(rows: pd.DataFrame) -> Finding:
         n=int(best["n"]),
         over="stimuli",
         expected="+",
+        note=f"Significant at {len(sure)} of {len(rows)} sizes.",
     )
 
 
@@ -404,12 +404,12 @@ def _search(table: pd.DataFrame) -> Finding:
     """Return in how many rows a better search would find what the kernels hold."""
     missed = (table["agreement_true"] > table["agreement"]).mean()
     return Finding(
-        "The true matching scores higher than the one found, so the search misses it; elsewhere"
-        " similarity alone cannot identify it",
+        "The search misses the true matching, which scores higher than the one found",
         float(missed),
         unit="%",
         n=len(table),
         over="rows",
+        note="In other rows similarity alone does not identify it.",
     )
 
 

@@ -105,7 +105,7 @@ def test_nuisances_go_and_factors_stay(table: pd.DataFrame) -> None:
     assert light["before"] < light["chance"] + 0.15
     title = table.set_index("space").loc["vit:0", "title"].iloc[0]
     found = {one.claim: one for one in probe_findings(table)}
-    named = f"Adapters lower what linear probes read of the nuisances of {title}"
+    named = f"Adapters lower the accuracy of linear probes for nuisances of {title}"
     named += " (light, palette, texture)"
     assert found[named].verdict == "supported"
     assert len(found) == 8
