@@ -282,7 +282,7 @@ def kernel_findings(setup: Setup, table: pd.DataFrame) -> Iterator[Finding]:
     """Return how well the products follow the PMI kernel, and whether they can."""
     fit = table.iloc[0]
     yield Finding(
-        "the products follow the PMI kernel",
+        "learned similarities follow how often events co-occur",
         fit["r2"],
         name="R²",
         digits=6 if fit["r2"] > 0.999 else 3,

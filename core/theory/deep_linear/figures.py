@@ -31,6 +31,7 @@ CKA = Scale("alignment", "linear CKA", low=0.0, high=1.0)
 RUNS = Palette("run", {NOISE: "ember", NO_NOISE: "soft", "entropic loss": "ember"})
 HIGH = Axis(log=True)
 STEPS = Axis("steps of training", log=True)
+SINGLE = "h"  # a network alone, in the names of its layers
 STATEMENTS = {
     "within": "any two layers of one network",
     "between": "any two layers of both",
@@ -74,17 +75,30 @@ def layer_maps(pairs: pd.DataFrame) -> Plot:
         "Alignment layer by layer",
         (Heat("column", "row", scale, label="{alignment:.2f}", card=card),),
         x=_layer_axis(pairs["column"]),
-        y=_layer_axis(pairs["row"]),
+        y=_layer_axis(pairs["row"], upright=True),
         facet=facet,
         row=22,
         table=pairs,
     )
 
 
-def _layer_axis(layers: pd.Series) -> Axis:
-    """Name a network at its first layer alone: a1, 2, b1, 2, 3."""
-    later = layers.str.fullmatch(r"[a-z]([2-9]|\d\d+)")
-    return Axis(names=dict(zip(layers, layers.where(~later, layers.str[1:]), strict=True)))
+def _layer_axis(layers: pd.Series, *, upright: bool = False) -> Axis:
+    """Name a network at its first layer alone, and all layers by their numbers.
+
+    layers: such as a1, a2, b1; of a single network h1, h2, and other words.
+    """
+    names = dict[str, str]()
+    for layer in layers.unique():
+        network, number = layer[0], layer[1:]
+        if not number.isdecimal():
+            names[layer] = layer
+        elif network == SINGLE or (upright and number != "1"):
+            names[layer] = f"layer {number}"
+        elif upright:
+            names[layer] = f"network {network}, layer 1"
+        else:
+            names[layer] = f"{network} 1" if number == "1" else number
+    return Axis(names=names)
 
 
 def played(pairs: pd.DataFrame, mode: Mode, narrow: bool = False) -> go.Figure:
@@ -145,9 +159,13 @@ def symmetry(looks: pd.DataFrame, *, at: float | None = None, least: float | Non
     title = "Entropy, loss and alignment along a symmetry"
     levels = []
     if least is not None and abs(least) <= looks["value"].max():
-        levels.append(Level(least, "chance", f"λ* = {least:.3f}".replace("-", "−"), along="x"))
+        levels.append(
+            Level(least, "chance", f"least entropy, λ* = {least:.3f}".replace("-", "−"), along="x")
+        )
     if at is not None:
-        levels.append(Level(at, "control", f"λ = {at:.2f}".replace("-", "−"), along="x"))
+        levels.append(
+            Level(at, "control", f"layers shown, λ = {at:.2f}".replace("-", "−"), along="x")
+        )
     return replace(_panels(title, line, looks, columns, Axis("λ")), levels=tuple(levels))
 
 

@@ -71,8 +71,9 @@ def _of_training(looks: pd.DataFrame, tables: Tables) -> Iterator[Finding]:
         note = f"It was {first:.2f} at the start."
         if run == NOISE:
             still = looks.loc[looks["run"] == NO_NOISE, "min_alignment"].iloc[-1]
-            note = f"Theorem 1 predicts 1; without noise it is {still:.2f}."
-        yield _cka(f"{when}, all layers of all networks {_are(last)}", last, note)
+            note = f"Theorem 1 predicts 1; without noise they reach {still:.2f}."
+        networks = len({name[0] for name in tables["pairs"]["row"]})
+        yield _cka(f"{when}, all layers of {networks} networks {_are(last)}", last, note)
         layers = tables["layers"]
         layers = layers[(layers["run"] == run) & (layers["at"] == rows["at"].max())]
         yield Finding(

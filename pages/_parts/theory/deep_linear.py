@@ -39,6 +39,8 @@ SYMMETRY = """The symmetry multiplies a layer's weights by a matrix and the next
 inverse. The loss stays; the entropy S, the mean squared gradient of single samples, has one minimum
 λ*, and noise drives the weights there (equations 21 to 36). S is shown over the least of all
 minima, the loss above its floor."""
+LAYERS = """A cell: similarity of two hidden layers of networks that learn the same labels. 1: equal
+up to rotation and scale."""
 BROKEN = "Click a row to open its run."
 REACHED = """The least alignment of two networks without the assumption (at the edge of stability,
 with the theorem's solution)."""
@@ -111,6 +113,7 @@ def show_run(question: DeepLinear, *, key: str = "run") -> None:
     if "pairs" in tables and "run" in tables["pairs"]:
         pairs, of_pairs = tables["pairs"], replace(question, rows="pairs")
         exportbar.draw_alone(of_pairs, partial(figures.played, pairs), key="layers", table=pairs)
+        st.caption(LAYERS)
     with st.expander("Over training") if "layers" in tables else nullcontext():
         drawn = question.plot(looks).draw
         exportbar.draw_alone(question, drawn, key=f"{key}-{question.preset}", table=looks)

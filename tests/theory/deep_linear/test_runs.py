@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
 from core.errors import InputError
 from core.theory.deep_linear import runs
+from core.theory.deep_linear.figures import layer_maps
 from core.theory.deep_linear.minima import least, least_entropy, least_norm, move, whiten
 from core.theory.deep_linear.network import (
     entropy,
@@ -189,3 +192,16 @@ def test_a_sweep_has_a_row_for_each_strength() -> None:
     looks = found["looks"]
     assert looks["strength"].tolist() == [0.0, 1.0]
     assert looks["measured"].tolist() == pytest.approx(looks["predicted"].tolist(), abs=5e-3)
+
+
+def test_layer_maps_name_networks_and_layers():
+    names = ["a1", "a2", "b1"]
+    pairs = pd.DataFrame(list(product(names, names)), columns=["row", "column"])
+    figure = layer_maps(pairs.assign(alignment=1.0)).draw("light")
+    rows = ["network a, layer 1", "layer 2", "network b, layer 1"]
+    assert list(figure.layout.yaxis.ticktext) == rows
+    assert list(figure.layout.xaxis.ticktext) == ["a 1", "2", "b 1"]
+    single = pd.DataFrame({"row": ["h1", "h2"], "column": ["h1", "theory"], "alignment": 1.0})
+    figure = layer_maps(single).draw("light")
+    assert list(figure.layout.yaxis.ticktext) == ["layer 1", "layer 2"]
+    assert list(figure.layout.xaxis.ticktext) == ["layer 1", "theory"]
