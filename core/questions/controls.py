@@ -10,16 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Bool, Float, Float64, Int64
 
 from core.errors import FeatureError, MetricError, NotApplicableError, PlatoscopeError
 from core.figures.grammar import Axis, Dots, Fixed, Level, Line, Palette, Plot
-from core.figures.numbers import paper_p
 from core.metrics.imbalance import imbalance_terms, rank_all
 from core.metrics.knn import mutual_share
 from core.modalities import Item, find_modality
@@ -32,6 +31,7 @@ from core.questions.asking import answer, ask
 from core.questions.captions import embedded_levels, texts_at
 from core.questions.competence.question import TasksSolved
 from core.questions.finding import ALPHA, NAN, Finding, listed
+from core.questions.headline import ranked, setups_of
 from core.questions.question import Answer, StudyQuestion
 from core.questions.simple import simple_features
 from core.spaces.neighbors import nearest
@@ -39,11 +39,14 @@ from core.spaces.preprocess import normalize_rows
 from core.statistics.controls import (
     LEVEL,
     Difference,
+    Regression,
     Values,
     check_groups,
     compare_paired,
+    components,
     gallery_scores,
     group,
+    indicators,
     partial_alignment,
     rank_intervals,
     residual_alignment,
@@ -51,6 +54,7 @@ from core.statistics.controls import (
 )
 from core.statistics.intervals import find_influences, mean_interval
 from core.statistics.nulls import adjust, draw_orders
+from core.statistics.trends import RankTrend, rank_trend
 from core.study.models import UNTRAINED, reads, skill_ranks, usual, without_variants
 from core.study.parts import Calibration, Comparison, LayerPair, Scope
 from core.study.selections import encode
@@ -62,6 +66,7 @@ CLUSTERS = (4, 8, 16, 32, 64)
 HARDEST = 5  # factors that are drawn
 QUERIES = 256
 DRAWS = 1999  # of signs
+COMPONENTS = 16  # of each simple feature, regressed out of all models
 
 NO_CONTROL = "this dataset has no image or caption to compute features of"
 NO_FACTOR = "this dataset has no labels that several stimuli share"
@@ -125,7 +130,7 @@ class ControlCategories(StudyQuestion):
     """
 
     command = "controls categories"
-    version = 5
+    version = 6
     columns: ClassVar[Mapping[str, str]] = {
         "null": "which stimuli the null permutes: all, those within categories or clusters, or all"
         " once the factors are regressed out",
@@ -203,6 +208,7 @@ class ControlCategories(StudyQuestion):
                 claim,
                 row["score"] - row["null_mean"],
                 p=row["p"],
+                least=1 / (self.null + 1),
                 name="score − null",
                 digits=3,
                 n=int(row["n"]),
@@ -235,7 +241,13 @@ class ControlCategories(StudyQuestion):
             last = clusters.iloc[-1]
             least = last["score"] - last["null_mean"]
             claim = f"They align beyond {last['name']} clusters of the two models"
-            more = {"p": last["p"], "name": "score − null", "digits": 3, "expected": "+"}
+            more = {
+                "p": last["p"],
+                "least": 1 / (self.null + 1),
+                "name": "score − null",
+                "digits": 3,
+                "expected": "+",
+            }
             findings.append(Finding(claim, least, **more))
         return findings
 
@@ -295,7 +307,7 @@ class ControlLadder(StudyQuestion):
     """
 
     command = "controls ladder"
-    version = 5
+    version = 6
     columns: ClassVar[Mapping[str, str]] = {
         "control": "simple feature, untrained network, or the model itself",
         "of": "what it is computed from: image, caption or both",
@@ -306,6 +318,8 @@ class ControlLadder(StudyQuestion):
         "chance": "mutual k-NN of unrelated spaces",
         "raw": "correlation of the two models' similarities, in their best layers",
         "partial": "the same once the control's similarities are regressed out",
+        "partial_low": "low end of its 95% interval over stimuli",
+        "partial_high": "high end of that interval",
         "explained": "share of variance of the second model's similarities that it explains",
         "p": "one-sided p of the partial correlation, residuals permuted",
         "n": "stimuli",
@@ -354,7 +368,9 @@ class ControlLadder(StudyQuestion):
                 found = partial_alignment(x, y, controls, orders)
             except MetricError as error:
                 return {"reason": str(error)}
-            return {name: getattr(found, name) for name in ("raw", "partial", "explained", "p")}
+            both = {"partial_low": found.low, "partial_high": found.high}
+            names = "raw", "partial", "explained", "p"
+            return {name: getattr(found, name) for name in names} | both
 
         rows = [rung(models.loc[first, "title"], kinds[first], [x])[1]]
         layers: dict[str, tuple[Item | None, Sequence[Space]]] = {
@@ -423,7 +439,10 @@ class ControlLadder(StudyQuestion):
         return Finding(
             claim,
             row["partial"],
-            p=row["p"],
+            row["partial_low"],
+            row["partial_high"],
+            row["p"],
+            least=1 / (self.null + 1),
             name="partial r",
             n=int(row["n"]),
             over="stimuli",
@@ -483,6 +502,148 @@ def _drawn(study: Study, seed: int) -> Study:
     return study.under(study.clamping, stimuli=encode(rows, study.dataset.size))
 
 
+ALL_FACTORS, ALL_FEATURES = "all categorical factors", "simple features"
+
+
+@dataclass(frozen=True)
+class ControlTrend(StudyQuestion):
+    """Does the headline's trend survive the controls?
+
+    The trend of alignment with competence across vision and language in what a regression leaves
+    of the best layers of each pair: on all categorical factors, or on the first components of
+    simple features. A setup counts with its first run; of more than 1,024 stimuli, that many are
+    drawn.
+    """
+
+    command = "controls trend"
+    version = 1
+    columns: ClassVar[Mapping[str, str]] = {
+        "without": "what is regressed out of all models",
+        "columns": "how many numbers per stimulus",
+        "mean": "mean mutual k-NN of all pairs of models",
+        "change": "change of alignment from the least to the most competent third",
+        "low": "low end of its 95% interval",
+        "high": "high end of that interval",
+        "rho": "rank correlation of alignment with competence within groups",
+        "p": "one-sided p of a rise, competence exchanged within groups",
+        "draws": "permutations",
+        "setups": "vision and language setups of known competence",
+        "n": "stimuli that the regression does not fit exactly",
+        "reason": "why there is no test",
+    }
+
+    k: int = neighbors_option()
+    permutations: int = draws_option(1999, least=19, help="permutations of competence")
+    seed: int = seed_option("seed of permutations, intervals and of the stimuli drawn")
+
+    def answer(self, study: Study) -> Answer:
+        study, k = _drawn(study, self.seed), _fewer(self.k, study)
+        setups = setups_of(study)
+        setups = setups.assign(model=[models[0] for models in setups["models"]])
+        language, vision = (setups[setups["reads"] == item] for item in ("caption", "image"))
+        if language.empty or vision.empty:
+            raise NotApplicableError("A trend across modalities needs vision and language models")
+        question = Alignment(
+            replace(self.scope, stimuli=study.stimuli),
+            tuple(language["model"]),
+            tuple(vision["model"]),
+            axis="",
+            comparison=Comparison(k=k),
+        )
+        pairs = ask(question, study).dropna(subset="score")
+        factors = [factor_groups(study, name) for name in _factors(study)]
+        features = [space for _, space in simple_features(study).values()]
+        known: dict[str, list[Values]] = {}
+        if factors:
+            known[ALL_FACTORS] = indicators(factors)
+        if features:
+            parts = (components(space, most=COMPONENTS) for space in features)
+            known[ALL_FEATURES] = [column for part in parts for column in part]
+        known["nothing"] = []
+        rows = []
+        for without, columns in tell_each(known.items(), "regressions"):
+            row = {"without": without, "columns": len(columns), "n": study.size, "reason": ""}
+            try:
+                scores, n = (
+                    self._score(study, pairs, columns, k)
+                    if columns
+                    else (pairs["score"], study.size)
+                )
+            except MetricError as error:
+                rows.append(row | asdict(RankTrend(reason=str(error))))
+                continue
+            table = pairs.assign(score=scores)
+            wide = table.pivot(index="model_y", columns="model_x", values="score")
+            wide = wide.reindex(index=vision["model"], columns=language["model"])
+            trend = rank_trend(
+                wide.to_numpy(np.float64),
+                ranked(vision),
+                ranked(language),
+                draws=self.permutations,
+                seed=self.seed,
+            )
+            rows.append(row | {"n": n, "mean": scores.mean()} | asdict(trend))
+        counted = int(vision["rank"].notna().sum() + language["rank"].notna().sum())
+        every = pd.DataFrame(rows).assign(setups=counted)
+        every = every.reindex(columns=list(self.columns))
+        findings = [self._finding(row) for row in every.to_dict("records")]
+        return Answer(every, findings)
+
+    def _score(
+        self, study: Study, pairs: pd.DataFrame, columns: Sequence[Values], k: int
+    ) -> tuple[pd.Series, int]:
+        """Return the mutual k-NN of each pair's residuals, and over how many stimuli."""
+        regression, near = Regression.on(columns, k=k), dict[tuple[str, int], np.ndarray]()
+        scores = []
+        for pair in pairs.to_dict("records"):
+            places = [(pair[f"model_{side}"], pair[f"layer_{side}"]) for side in "xy"]
+            for place in places:
+                if place not in near:
+                    space = normalize_rows(study.spaces(place[0])[place[1]])
+                    near[place] = regression.neighbors(regression.leave(space), k=k)
+            first, second = (near[place][None] for place in places)
+            scores.append(float(overlaps(first, second, k=k)[0, 0]))
+        return pd.Series(scores, pairs.index), int(regression.free.sum())
+
+    def _finding(self, row: Mapping[str, Any]) -> Finding:
+        within = "" if row["without"] == "nothing" else f" once {row['without']} are regressed out"
+        rises, least = row["change"] > 0, 1 / max(row["draws"] or 1, 1)
+        return Finding(
+            f"Better models align more across vision and language{within}",
+            row["change"],
+            row["low"],
+            row["high"],
+            row["p"] if rises else max(1 - row["p"], least),
+            name="best − worst third",
+            digits=4,
+            n=int(row["setups"]),
+            expected="+",
+            reason=row["reason"],
+        )
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        """Draw the change from the least to the most competent third without each."""
+        return Plot(
+            "The headline without what is known",
+            marks=(
+                Dots(
+                    *("change", "without"),
+                    left="low",
+                    right="high",
+                    card=(
+                        "<b>without {without}</b>",
+                        "{change:.4f} [{low:.4f}, {high:.4f}], {p:p}",
+                        "mean alignment {mean:.3f}",
+                    ),
+                ),
+            ),
+            x=Axis("best − worst third, mutual k-NN", zero=True),
+            y=Axis("regressed out", names=list(table["without"])),
+            levels=(Level(0.0, along="x"),),
+            empty="The trend cannot be tested[[: {reason}]].",
+        ).over(table)
+
+
 @dataclass(frozen=True)
 class ControlGallery(StudyQuestion):
     """Does alignment survive among more stimuli, with several captions or images each?
@@ -492,7 +653,7 @@ class ControlGallery(StudyQuestion):
     """
 
     command = "controls gallery"
-    version = 4
+    version = 5
     columns: ClassVar[Mapping[str, str]] = {
         "setting": "one caption and image each, or the mean of several",
         "size": "stimuli in the gallery",
@@ -520,7 +681,8 @@ class ControlGallery(StudyQuestion):
         factors = _factors(study)
         by = max(factors, key=lambda name: factors[name].max(), default="")
         groups = factors[by] if by else np.arange(study.size)
-        rows = self._curve(SINGLE, x, y, groups, by)
+        rows, single = self._curve(SINGLE, x, y, groups, by)
+        captions: list[Finding] = []
         reader = next((one for one in names if study.entry(one).level is not None), "")
         if reader:
             other = y if reader == self.pair.x else x
@@ -531,7 +693,14 @@ class ControlGallery(StudyQuestion):
             }
             if len(texts) > 1:
                 mean = normalize_rows(np.mean([*texts.values()], axis=0))
-                rows += self._curve(f"mean of {len(texts)} captions", mean, other, groups, by)
+                more, averaged = self._curve(
+                    f"mean of {len(texts)} captions", mean, other, groups, by
+                )
+                rows += more
+                if len(averaged) and len(single):
+                    found = compare_paired(averaged, single, draws=DRAWS, seed=self.seed)
+                    claim = f"The mean of {len(texts)} captions per image aligns more than one"
+                    captions.append(replace(_beyond(claim, found, len(single)), over="queries"))
             alike = {level: _same_texts(texts_at(study, level)) for level in texts}
             count, level = max(
                 ((int(_sharing(alike[one]).sum()), one) for one in texts), default=(0, "")
@@ -543,18 +712,20 @@ class ControlGallery(StudyQuestion):
                 shared = alike[level]
                 read, seen = (_means(one, shared) for one in (texts[level], other))
                 first = np.unique(shared, return_index=True)[1]  # of the images with one caption
-                rows += self._curve(SHARED, read, seen, groups[first], by)
+                rows += self._curve(SHARED, read, seen, groups[first], by)[0]
         table = pd.DataFrame([{"reason": "", **row} for row in rows], columns=list(self.columns))
-        return Answer(table, self._findings(table, _titles(study, self.pair)))
+        return Answer(table, [*self._findings(table, _titles(study, self.pair)), *captions])
 
     def _curve(
         self, setting: str, x: Space, y: Space, groups: Int64[np.ndarray, " n"], by: str
-    ) -> list[dict[str, Any]]:
+    ) -> tuple[list[dict[str, Any]], Float64[np.ndarray, " queries"]]:
+        """Return a row per gallery, and each query's share of common neighbors in the largest."""
         n = len(x)
         queries = min(QUERIES, n // 4)
         row = {"setting": setting, "queries": queries, "categories": by}
         if queries <= self.k:
-            return [row | {"size": n, "reason": f"{n} stimuli are too few for k = {self.k}"}]
+            few = f"{n} stimuli are too few for k = {self.k}"
+            return [row | {"size": n, "reason": few}], np.empty(0)
         order = draw_orders(n, count=1, seed=self.seed)[0]
         doublings = range(int(math.log2(n / queries)) + 1)
         sizes = sorted({*(queries * 2**power for power in doublings), n})
@@ -565,7 +736,7 @@ class ControlGallery(StudyQuestion):
             expected = shared_by_categories(groups[order[:size]], k=self.k) if by else NAN
             measured = {"score": each.mean(), "low": low, "high": high, "expected": expected}
             rows.append(row | {"size": size, "chance": self.k / (size - 1)} | measured)
-        return rows
+        return rows, scores[-1]
 
     def _findings(self, table: pd.DataFrame, titles: str) -> list[Finding]:
         known = table[table["setting"] == SINGLE].dropna(subset="score")
@@ -799,12 +970,13 @@ MARKS = (
 class ControlMarks(StudyQuestion):
     """Which objections does the headline's alignment answer?
 
-    Five marks of the most competent vision and language model and of the language models' ranks.
-    A mark with two tests shows the second one if both are passed, else the first that is not.
+    Five marks of the most competent vision and language model, of the headline's trend and of the
+    language models' ranks. A mark with several tests shows the last one if all are passed, else
+    the first that is not.
     """
 
     command = "controls marks"
-    version = 10
+    version = 11
     listed = False
     columns: ClassVar[Mapping[str, str]] = {
         "mark": "what the alignment survives",
@@ -833,12 +1005,21 @@ class ControlMarks(StudyQuestion):
         curve, (among, *_) = of(ControlGallery(self.scope))
         ranks, (lead, *_) = of(ControlRanks(self.scope))
 
-        def both(first: Finding, second: Finding) -> Finding:
-            return second if first.verdict == "supported" else first
+        trends, tested = of(ControlTrend(self.scope))
+        trend = dict(zip(trends.get("without", ()), tested, strict=False))
 
-        findings = [chance, both(within, labels), both(features, ahead)]
-        numbers = [paper_p(findings[0].p), *(one.statistics for one in findings[1:]), "", ""]
-        shorts = [*(paper_p(one.p) for one in findings), "", ""]
+        def last_of(without: str, *tests: Finding) -> Finding:
+            every = [*tests, *(trend[one] for one in [without] if one in trend)]
+            every = [one for one in every if one in tests or one.verdict != "unknown"]
+            return next((one for one in every if one.verdict != "supported"), every[-1])
+
+        findings = [
+            chance,
+            last_of(ALL_FACTORS, within, labels),
+            last_of(ALL_FEATURES, features, ahead),
+        ]
+        numbers = [findings[0].p_text, *(one.statistics for one in findings[1:]), "", ""]
+        shorts = [*(one.p_text for one in findings), "", ""]
         findings += [among, lead]
         if among.verdict != "unknown":
             last = curve[curve["setting"] == SINGLE].iloc[-1]
@@ -853,7 +1034,7 @@ class ControlMarks(StudyQuestion):
         rows = [
             (
                 mark,
-                titles if one is not lead else "language models",
+                "language models" if one is lead else "all models" if one in tested else titles,
                 *(texts if one.verdict != "unknown" else ("", "")),
                 one.verdict,
                 one.claim,

@@ -27,7 +27,8 @@ class Finding:
     follows the number. n: how many of `over` it rests on. expected: the sign of the value that
     supports the claim; "" if the finding only describes. reason: why there is no value, or no
     verdict about it. note: a caveat, as a sentence. published: what the published work found, as a
-    sentence. adjusted: whether p is adjusted for several tests, and so called q.
+    sentence. adjusted: whether p is adjusted for several tests, and so called q. least: the
+    smallest p that the test's permutations allow, printed as an upper bound.
     """
 
     claim: str
@@ -46,6 +47,7 @@ class Finding:
     note: str = ""
     published: str = ""
     adjusted: bool = False
+    least: float = NAN
 
     @property
     def verdict(self) -> Verdict:
@@ -85,12 +87,18 @@ class Finding:
         if not math.isnan(self.chance):
             parts.append(f"chance {self._number(self.chance)}")
         if not math.isnan(self.p):
-            parts.append(paper_p(self.p, "q" if self.adjusted else "p"))
+            parts.append(self.p_text)
         if self.n:
             parts.append(
                 f"n = {self.n:,}" if self.over == "models" else f"n = {self.n:,} {self._over}"
             )
         return ", ".join(parts)
+
+    @property
+    def p_text(self) -> str:
+        """Return p as a paper prints it: p = .016, p ≤ .005 if no permutation came near."""
+        text = paper_p(self.p, "q" if self.adjusted else "p")
+        return text.replace("=", "≤") if self.p <= self.least * (1 + 1e-9) else text
 
     @property
     def sentence(self) -> str:

@@ -64,12 +64,14 @@ def shared_by_categories(groups: Groups, *, k: int) -> float:
 @dataclass(frozen=True)
 class Partial:
     """raw: correlation of the similarities. partial: what is left once controls are regressed out.
-    null: partial correlations with y's stimuli shuffled. p: one-sided. explained: R² of y's
-    similarities on the controls.
+    low, high: its 95% interval over stimuli, by the jackknife. null: partial correlations with y's
+    stimuli shuffled. p: one-sided. explained: R² of y's similarities on the controls.
     """
 
     raw: float
     partial: float
+    low: float
+    high: float
     null: Float64[np.ndarray, " draws"]
     p: float
     explained: float
@@ -83,7 +85,8 @@ def partial_alignment(
 
     Similarities are products of the rows, which the caller normalizes. The null shuffles the
     stimuli of y's residuals and regresses again (Freedman, Lane 1983). With residuals r:
-    partial = ⟨rˣ, rʸ⟩ / (‖rˣ‖ ‖rʸ‖), from −1 to 1; higher is more aligned.
+    partial = ⟨rˣ, rʸ⟩ / (‖rˣ‖ ‖rʸ‖), from −1 to 1; higher is more aligned. The jackknife leaves the
+    pairs of one stimulus out of these sums, the regression as it is.
     """
     if len(orders) < FEWEST:
         raise MetricError(f"expected at least {FEWEST} permutations; got {len(orders)}")
@@ -110,7 +113,25 @@ def partial_alignment(
     explained = 1 - float(left_y @ left_y) / float(((second - second.mean()) ** 2).sum())
     raw = float(np.corrcoef(first, second)[0, 1])
     p = (1 + int((null >= observed).sum())) / (len(null) + 1)
-    return Partial(raw, observed, null, p, explained)
+    half = LEVEL * _jackknife(left_x, left_y, pairs, len(x))
+    return Partial(raw, observed, observed - half, observed + half, null, p, explained)
+
+
+def _jackknife(
+    x: Float64[np.ndarray, " pairs"],
+    y: Float64[np.ndarray, " pairs"],
+    pairs: tuple[np.ndarray, ...],
+    n: int,
+) -> float:
+    """Return the standard error of the correlation of two residuals over stimuli."""
+
+    def without_each(terms: Float64[np.ndarray, " pairs"]) -> Values:
+        own = sum(np.bincount(side, weights=terms, minlength=n) for side in pairs)
+        rest: Values = terms.sum() - own
+        return rest
+
+    each = without_each(x * y) / np.sqrt(without_each(x**2) * without_each(y**2))
+    return float(np.sqrt((n - 1) / n * ((each - each.mean()) ** 2).sum()))
 
 
 def _similarities(space: Space) -> Float64[np.ndarray, "n n"]:
@@ -129,6 +150,46 @@ def _left(
     values: Float64[np.ndarray, " pairs"], basis: Float64[np.ndarray, "pairs c"]
 ) -> Float64[np.ndarray, " pairs"]:
     return values - basis @ (basis.T @ values)
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """A linear regression of spaces on columns of numbers. basis: orthonormal, of what the columns
+    span. free: the stimuli that it does not fit exactly.
+    """
+
+    basis: Float64[np.ndarray, "n c"]
+    free: Bool[np.ndarray, " n"]
+
+    @classmethod
+    def on(cls, columns: Sequence[Values], *, k: int) -> Regression:
+        """Raises MetricError if fewer than k + 2 stimuli are left to compare."""
+        basis = _basis(columns)
+        free = (basis**2).sum(axis=1) < 1 - 1e-6
+        if free.sum() <= k + 1:
+            raise MetricError(f"the controls determine all but {free.sum()} of {len(free)} stimuli")
+        return cls(basis, free)
+
+    def leave(self, space: Space) -> Space:
+        """Return the residuals."""
+        return space - self.basis @ (self.basis.T @ space)
+
+    def neighbors(self, rest: Space, *, k: int) -> Int[np.ndarray, "m k"]:
+        """Return the nearest neighbors of the free stimuli by residuals."""
+        return nearest(normalize_rows(rest[self.free]), k=k)
+
+
+def indicators(factors: Sequence[Groups]) -> list[Values]:
+    """Return a column of zeros and ones for each category of each factor."""
+    return [column for groups in factors for column in np.eye(groups.max() + 1)[groups].T]
+
+
+def components(space: Space, *, most: int) -> list[Values]:
+    """Return a constant column and the scores of the first principal components."""
+    centered = space.astype(np.float64) - space.mean(axis=0)
+    values, vectors = np.linalg.eigh(centered @ centered.T)
+    kept = np.flatnonzero(values > 1e-9 * values[-1])[-most:]
+    return [np.ones(len(space)), *vectors[:, kept].T]
 
 
 @dataclass(frozen=True)
@@ -152,27 +213,17 @@ def residual_alignment(
     null shuffles the rows of y's residuals and regresses again (Freedman, Lane 1983): residuals of
     one category depend on each other. Stimuli that the regression fits exactly are left out.
     """
-    basis = _basis([column for groups in factors for column in np.eye(groups.max() + 1)[groups].T])
-    free = (basis**2).sum(axis=1) < 1 - 1e-6
-    if free.sum() <= k + 1:
-        raise MetricError(f"the categories determine all but {free.sum()} of {len(x)} stimuli")
-
-    def leave(space: Space) -> Space:
-        return space - basis @ (basis.T @ space)
-
-    def neighbors(rest: Space) -> Int[np.ndarray, "m k"]:
-        return nearest(normalize_rows(rest[free]), k=k)
-
-    rest_x, rest_y = leave(x), leave(y)
-    near = neighbors(rest_x)
+    regression = Regression.on(indicators(factors), k=k)
+    rest_x, rest_y = regression.leave(x), regression.leave(y)
+    near = regression.neighbors(rest_x, k=k)
 
     def share(rest: Space) -> float:
-        return float(count_shared(near, neighbors(rest)).mean() / k)
+        return float(count_shared(near, regression.neighbors(rest, k=k)).mean() / k)
 
     score = share(rest_y)
-    null = np.array([share(leave(rest_y[order])) for order in orders])
+    null = np.array([share(regression.leave(rest_y[order])) for order in orders])
     p = (1 + int((null >= score - 1e-12).sum())) / (len(null) + 1)
-    return Residual(score, null, p, int(free.sum()))
+    return Residual(score, null, p, int(regression.free.sum()))
 
 
 def gallery_scores(

@@ -175,8 +175,8 @@ class Calibration:
         "",
         label="Permute within",
         metavar="FACTOR",
-        help="permute only stimuli with the same value of this factor, or in the same one of so"
-        " many clusters of the compared models' last layers",
+        help="permute only stimuli with the same value of this factor, or of several (scene,count),"
+        " or in the same one of so many clusters of the compared models' last layers",
     )
     seed: int = seed_option("seed of permutations and halves")
 

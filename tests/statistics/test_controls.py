@@ -8,20 +8,25 @@ import pytest
 
 from core.errors import MetricError
 from core.metrics import METRICS
+from core.metrics.knn import count_shared
 from core.spaces.preprocess import normalize_rows
 from core.statistics.controls import (
     Difference,
+    Regression,
     check_groups,
     compare_paired,
+    components,
     draw_orders_within,
     gallery_scores,
     group,
+    indicators,
     partial_alignment,
     rank_intervals,
     residual_alignment,
     shared_by_categories,
 )
 from core.statistics.nulls import draw_orders
+from core.statistics.trends import Setups, rank_trend
 
 KNN = METRICS["mutual_knn"]
 
@@ -121,6 +126,96 @@ def test_partial_alignment_is_what_independent_regressions_leave() -> None:
     for order, value in zip(orders, found.null, strict=True):
         again = rest(whole[np.ix_(order, order)][pairs])
         assert value == pytest.approx(np.corrcoef(first, again)[0, 1])
+
+
+def jackknifed(x: np.ndarray, y: np.ndarray, control: np.ndarray) -> float:
+    """Return the standard error of the residuals' correlation, a stimulus left out at a time."""
+    pairs, n = np.triu_indices(len(x), 1), len(x)
+    linear = (control @ control.T)[pairs]
+    design = np.column_stack([np.ones(len(linear)), linear, linear**2])
+    first, second = (
+        values - design @ np.linalg.lstsq(design, values)[0]
+        for values in ((x @ x.T)[pairs], (y @ y.T)[pairs])
+    )
+    kept = [(pairs[0] != i) & (pairs[1] != i) for i in range(n)]
+    each = np.array(
+        [
+            (first[own] @ second[own])
+            / np.sqrt((first[own] @ first[own]) * (second[own] @ second[own]))
+            for own in kept
+        ]
+    )
+    return float(np.sqrt((n - 1) / n * ((each - each.mean()) ** 2).sum()))
+
+
+def test_the_interval_of_partial_alignment_is_the_literal_jackknife() -> None:
+    rng = np.random.default_rng(4)
+    x, y, control = (normalize_rows(rng.standard_normal((30, 4))) for _ in range(3))
+    y = normalize_rows(x + y + control)
+    found = partial_alignment(x, y, [control], draw_orders(30, count=19, seed=0))
+    assert found.high - found.partial == pytest.approx(1.959964 * jackknifed(x, y, control))
+    assert found.partial - found.low == pytest.approx(found.high - found.partial)
+
+
+@pytest.mark.slow
+def test_intervals_of_partial_alignment_cover() -> None:
+    def drawn(n: int, rng: np.random.Generator):
+        shared, own, control = rng.standard_normal((3, n, 3))
+        x, y = np.hstack([shared, control]), np.hstack([shared + own, control])
+        orders = draw_orders(n, count=19, seed=0)
+        spaces = [normalize_rows(one) for one in (x, y, control)]
+        return partial_alignment(*spaces[:2], spaces[2:], orders)
+
+    truth = np.mean([drawn(1000, np.random.default_rng(one)).partial for one in range(8)])
+    rng = np.random.default_rng(9)
+    held = [one.low <= truth <= one.high for one in (drawn(100, rng) for _ in range(300))]
+    assert 0.92 <= np.mean(held) <= 0.985
+
+
+def of_trends(rng: np.random.Generator, *, fine: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mutual k-NN of nine readers with six viewers, raw and once the categories that
+    they share more the better they are are regressed out. fine: as much other structure.
+    """
+    groups, shared = rng.integers(0, 8, 200), rng.standard_normal((200, 4))
+    centers = np.eye(8)[groups] - 1 / 8
+
+    def space(skill: float) -> np.ndarray:
+        noise = rng.standard_normal((200, 12))
+        known = 3 * skill * centers @ rng.standard_normal((8, 12))
+        return normalize_rows(known + fine * skill * shared @ rng.standard_normal((4, 12)) + noise)
+
+    sides = [[space(skill) for skill in np.linspace(0.2, 1, count)] for count in (6, 9)]
+    regression = Regression.on(indicators([groups]), k=10)
+
+    def near(space: np.ndarray) -> np.ndarray:
+        return regression.neighbors(regression.leave(space), k=10)
+
+    raw = np.array([[KNN(x, y) for y in sides[1]] for x in sides[0]])
+    lists = [[near(space) for space in side] for side in sides]
+    left = [[(count_shared(x, y) / 10).mean() for y in lists[1]] for x in lists[0]]
+    return raw, np.array(left)
+
+
+def test_a_trend_that_categories_make_is_gone_without_them_and_a_finer_one_stays() -> None:
+    ranks = np.arange(6), np.arange(9)
+    sides = [Setups(one.astype(float), one % 3) for one in ranks]
+
+    def p_of(scores: np.ndarray) -> float:
+        return rank_trend(scores, sides[0], sides[1], draws=199).p
+
+    raw, left = of_trends(np.random.default_rng(5), fine=0.0)
+    assert p_of(raw) == 0.005
+    assert p_of(left) > 0.05
+    assert p_of(of_trends(np.random.default_rng(5), fine=1.0)[1]) == 0.005
+
+
+def test_components_span_what_the_largest_singular_vectors_do() -> None:
+    space = np.random.default_rng(6).standard_normal((30, 50)).astype(np.float32)
+    found = np.stack(components(space, most=4), axis=1)
+    left = np.linalg.svd(space - space.mean(axis=0), full_matrices=False)[0][:, :4]
+    np.testing.assert_allclose(np.abs(found[:, 1:].T @ left).sum(), 4, rtol=1e-3)
+    assert (found[:, 0] == 1).all()
+    assert len(components(np.ones((30, 3)) * np.arange(30)[:, None], most=4)) == 2  # of rank 1
 
 
 def test_a_planted_nuisance_explains_all_and_a_planted_signal_stays() -> None:

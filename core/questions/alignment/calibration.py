@@ -146,14 +146,17 @@ def _calibrated(question: Alignment, study: Study) -> pd.DataFrame:
 
 
 def factor_groups(study: Study, factor: str) -> Int64[np.ndarray, " n"]:
-    """Return the category of each stimulus by a factor, a missing value being one of its own;
-    raises UnknownNameError.
+    """Return the category of each stimulus by a factor, a missing value being one of its own, or by
+    several with a comma between them; raises UnknownNameError.
     """
     stimuli = study.store.stimuli(study.dataset.name).drop(columns="stimulus")
-    if factor not in stimuli:
-        raise UnknownNameError("factor", factor, stimuli)
-    values = stimuli[factor]
-    return group(values if study.rows is None else values.iloc[study.rows])
+    rows = stimuli if study.rows is None else stimuli.iloc[study.rows]
+    names = [factor] if factor in stimuli else factor.split(",")
+    for name in names:
+        if name not in stimuli:
+            raise UnknownNameError("factor", name, stimuli)
+    numbers = [group(rows[name]) for name in names]
+    return group(pd.Series([*zip(*numbers, strict=True)]))
 
 
 def find_groups(

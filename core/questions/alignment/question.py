@@ -40,6 +40,7 @@ from core.questions.alignment.calibration import (
     add_nulls,
     add_shares,
     check_resampling,
+    find_groups,
 )
 from core.questions.alignment.figures import layer_map, trend
 from core.questions.asking import ask
@@ -170,6 +171,8 @@ class Alignment(StudyQuestion):
                 " pair or a depth"
             )
         check_resampling(self)
+        if self.calibration.within and not self.calibration.within.isdecimal():
+            find_groups(study, self.calibration.within, (), seed=0)  # refused before work begins
         choose_engine(study, comparison)
         items = READ if self.axis_models == "language" else READ[::-1]
         x, y = (tuple(finished_models(study, one, unfinished=self.unfinished)) for one in items)

@@ -10,11 +10,12 @@ from core.questions.controls import (
     ControlLadder,
     ControlMarks,
     ControlRanks,
+    ControlTrend,
 )
 from core.questions.finding import Finding
 from core.questions.question import StudyQuestion
 from core.study.models import reads, usual
-from pages._shared import frame, prose, queries, section
+from pages._shared import frame, queries, section
 from pages._shared.queries import Place
 
 LADDER = "Each with the model of the other modality. Bars: 95% CI over images."
@@ -29,6 +30,10 @@ $k / (n/C - 1)$. Nulls permute stimuli within the values of one factor at a time
 the score of the residuals of a regression on all values of all categorical factors, without their
 conjunctions. Clusters of the compared models hide structure that labels do not: read them as a
 curve."""
+TREND = "Bars: 95% CI over setups."
+TREND_METHODS = """The headline’s test in what a linear regression leaves of the best layers of
+every pair of models: on each value of each categorical factor, or on the first 16 principal
+components of each simple feature. Images that the regression fits exactly are left out."""
 GALLERY = "Bars: 95% CI over queries."
 GALLERY_METHODS = """The same queries look for neighbors among more and more of the
 dataset’s images. With several captions per image a language model’s vectors are averaged."""
@@ -49,13 +54,14 @@ def show(at: Place) -> None:
         ladder = ControlLadder(at.scope)
         found = section.draw(at, ladder, key="ladder", caption=LADDER, methods=LADDER_METHODS)
         if found is not None:
-            direction = found.findings[-1]
-            with st.expander(_result("Which way?", direction)):
-                prose.answer([direction.sentence])
+            with st.expander(frame.plain(f"Which way? {found.findings[-1].line}")):
                 st.caption(DIRECTION_METHODS)
+    _draw(at, ControlTrend(at.scope), "Does the trend survive?", TREND, TREND_METHODS)
     _draw(at, ControlCategories(at.scope), "More than categories?", CATEGORIES, CATEGORIES_METHODS)
     _draw(at, ControlGallery(at.scope), "In a larger gallery?", GALLERY, GALLERY_METHODS)
-    _draw(at, ControlRanks(at.scope), "Are ranks apart?", RANKS, RANKS_METHODS, models=True)
+    for of in ("language", "vision"):
+        header, ranks = f"Are ranks of {of} models apart?", ControlRanks(at.scope, of=of)
+        _draw(at, ranks, header, RANKS, RANKS_METHODS, models=True, key=f"ranks-{of}")
     with frame.part():
         queries.answer(at, ControlMarks(at.scope))  # which Overview shows
 
@@ -67,10 +73,11 @@ def _draw(
     caption: str,
     methods: str,
     *,
+    key: str = "",
     models: bool = False,
 ) -> None:
     """Draw a control in a closed part whose title has its result."""
-    key = question.command.split()[-1]
+    key = key or question.command.split()[-1]
     with frame.part():
         first = queries.answer(at, question).findings[0]
         words = {"caption": caption, "methods": methods}

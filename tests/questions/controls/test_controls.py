@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import shutil
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +15,12 @@ from core.errors import MetricError, NotApplicableError, UnknownNameError
 from core.figures.numbers import paper_p
 from core.metrics import METRICS
 from core.questions import controls
+from core.questions.alignment.calibration import factor_groups
 from core.questions.alignment.question import Alignment
 from core.questions.asking import answer, ask
 from core.questions.controls import (
     ALL_CONTROLS,
+    ALL_FACTORS,
     CLUSTER,
     FACTOR,
     FREE,
@@ -29,7 +32,9 @@ from core.questions.controls import (
     ControlLadder,
     ControlMarks,
     ControlRanks,
+    ControlTrend,
 )
+from core.questions.headline import setups_of
 from core.questions.question import StudyQuestion
 from core.questions.simple import (
     BAG,
@@ -111,6 +116,7 @@ def test_a_null_within_a_factor_is_that_of_spaces_permuted_within_it(study: Stud
     ("within", "error", "message"),
     [
         ("scenes", UnknownNameError, "scene"),
+        ("scene,hue", UnknownNameError, "hue"),
         ("900", MetricError, "expected 2 to 60 clusters; got 900"),
     ],
 )
@@ -118,6 +124,16 @@ def test_what_is_no_category_is_refused(study: Study, within: str, error, messag
     question = Alignment(SCOPE, (PAIR.x,), (PAIR.y,), calibration=Calibration(19, within=within))
     with pytest.raises(error, match=message):
         ask(question, study)
+
+
+def test_categories_of_two_factors_are_their_conjunctions(study: Study) -> None:
+    question = Alignment(SCOPE, axis="", calibration=Calibration(19, within="scene,count"))
+    groups = factor_groups(study, "scene,count")
+    both = np.arange(120) % 3, np.arange(120) % 4
+    assert len({*zip(groups.tolist(), *both, strict=True)}) == len({*zip(*both, strict=True)}) == 12
+    fewer = study.under(study.clamping, stimuli=encode(np.arange(12), 120))
+    with pytest.raises(MetricError, match="choose a factor with fewer values"):
+        question.complete(fewer)  # before any score is computed
 
 
 def test_within_without_a_null_is_refused(study: Study) -> None:
@@ -273,7 +289,8 @@ def test_several_captions_of_an_image_and_several_images_of_a_caption_are_averag
     retell(tmp_path, dataset, ["gpt-2-m"], kept={"5": 1.0, "10": 0.5})
     study = Study(Store(tmp_path), "cave")
     pair = LayerPair("gpt-2-m", 2, "vit-clip-m", 2)
-    table = answer(ControlGallery(SCOPE, pair, k=5), study).table
+    found = answer(ControlGallery(SCOPE, pair, k=5), study)
+    table = found.table
     names, order = (pair.x, "gpt-2-m~5", "gpt-2-m~10"), draw_orders(240, count=1, seed=0)[0]
     told = [normalize_rows(study.spaces(name)[2]) for name in names]
     seen = normalize_rows(study.spaces(pair.y)[2])
@@ -281,6 +298,10 @@ def test_several_captions_of_an_image_and_several_images_of_a_caption_are_averag
     mean = normalize_rows(sum(told) / 3)
     assert several["size"].tolist() == [60, 120, 240]
     assert several["score"].iloc[0] == pytest.approx(KNN(mean[small], seen[small], k=5))
+    averaged = found.findings[-1]
+    single = table[table["setting"] == SINGLE]["score"].iloc[-1]
+    assert averaged.value == pytest.approx(several["score"].iloc[-1] - single)
+    assert averaged.claim == "The mean of 3 captions per image aligns more than one"
     shared = table[table["setting"] == SHARED]
     assert shared["size"].tolist() == [30, 60, 120]
     x, y = (one.reshape(120, 2, -1).mean(axis=1) for one in (told[1], seen))
@@ -289,6 +310,43 @@ def test_several_captions_of_an_image_and_several_images_of_a_caption_are_averag
     colors = np.arange(0, 240, 2) % 4  # of the first image with each caption
     assert shared["categories"].iloc[0] == "thing_color"
     assert shared["expected"].iloc[0] == shared_by_categories(colors[small], k=5)
+
+
+def test_the_trend_is_that_of_what_independent_regressions_leave(study: Study) -> None:
+    found = ControlTrend(SCOPE, k=5, permutations=199).answer(study)
+    table = found.table.set_index("without")
+    design = np.column_stack([np.eye(count)[np.arange(120) % count] for count in (3, 4, 4)])
+
+    def leave(space: np.ndarray) -> np.ndarray:
+        space = normalize_rows(space).astype(float)
+        return normalize_rows(space - design @ np.linalg.lstsq(design, space, rcond=None)[0])
+
+    names = [sorted(side) for side in zip(*setup_pairs(study), strict=True)]
+    aligned = ask(
+        Alignment(
+            SCOPE, *map(tuple, map(dict.fromkeys, names)), axis="", comparison=Comparison(k=5)
+        ),
+        study,
+    )
+    scores = []
+    for pair in aligned.to_dict("records"):
+        x, y = (leave(study.spaces(pair[f"model_{s}"])[pair[f"layer_{s}"]]) for s in "xy")
+        near = [np.argsort(-(one @ one.T - 9 * np.eye(120)), axis=1)[:, :5] for one in (x, y)]
+        scores.append(np.mean([len({*a} & {*b}) / 5 for a, b in zip(*near, strict=True)]))
+    assert table.loc[ALL_FACTORS, "mean"] == pytest.approx(np.mean(scores))
+    assert table.loc["nothing", "mean"] == pytest.approx(aligned["score"].mean())
+    assert table["n"].tolist() == [120] * 3
+    assert found.findings[0].claim.endswith("once all categorical factors are regressed out")
+
+
+def setup_pairs(study: Study) -> list[tuple[str, str]]:
+    setups = setups_of(study)
+    first = [models[0] for models in setups["models"]]
+    sides = (
+        [name for name, item in zip(first, setups["reads"], strict=True) if item == of]
+        for of in ("caption", "image")
+    )
+    return [*product(*sides)]
 
 
 def test_ranks_are_those_of_mean_scores_and_the_leads_are_their_differences(study: Study) -> None:
@@ -327,7 +385,7 @@ def test_marks_are_the_questions_own_findings(study: Study) -> None:
     assert list(found.findings) == whole
     assert found.table["verdict"].tolist() == [one.verdict for one in whole]
     shown = found.table.set_index("mark")
-    assert shown.loc["beyond chance", "short"] == paper_p(whole[0].p)
+    assert shown.loc["beyond chance", "short"] == paper_p(whole[0].p).replace("=", "≤")
     assert (shown["short"] != "").tolist() == (shown["verdict"] != "unknown").tolist()
 
 
