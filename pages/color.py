@@ -61,6 +61,8 @@ color; vision models: of plain images. Competence, not
 color, says which language models are shown; p is adjusted for the number of sources."""
 AGREEMENT = """τ is Kendall's correlation of the dissimilarities of all pairs of colors; p:
 permutations of colors, adjusted for all pairs of sources; interval: draws of colors."""
+IMPORTED = """Imported features cannot be asked about colors. Embed a model to compare it with
+perception:"""
 KNOWLEDGE = """All models read the same sentences. ρ is over finished models, its interval over
 families. Abdou et al. (2021) found that similarity to perception grows with model size."""
 
@@ -76,6 +78,10 @@ def show(at: Place) -> None:
     models = build(ColorModels, {name: values[name] for name in values_of(ColorModels())})
     embedded = queries.models(at)
     reading, study = embedded[reads(embedded, "caption")], queries.study(at)
+    if not embedded.empty and not any(can_measure(study.entry(one)) for one in embedded["model"]):
+        st.markdown(IMPORTED)
+        how = frame.command("embed", "--dataset", at.dataset, "--model", "hf:gpt2")
+        st.code(how, language="bash", wrap_lines=True)
     if embedded.empty or any(can_measure(study.entry(name)) for name in reading["model"]):
         with frame.part():
             frame.need_readers(at, "caption")

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from core.errors import NotApplicableError
-from core.questions.benefits import Benefits, in_short, overview, uniform_distance
+from core.questions.benefits import Benefits, in_short, learners, overview, uniform_distance
 from pages._shared import controls, frame, queries, section
 from pages._shared.address import fragment
 from pages._shared.queries import Place
@@ -22,6 +22,8 @@ frozen model of the other modality represents the same items; the gain is its sc
 without transfer (95% CI over seeds). Bias: distance between the colors that a model expects and the
 world's law. Hallucination: share of freely written captions that no scene can match; lines join a
 family's means. Chance is a gain of 0 and no trend; shuffled words form no caption."""
+NEEDED = """Needs models trained with and without transfer, or a synthetic dataset whose true
+frequencies are known. The demo has both:"""
 CURVES = "Small points: seeds. Diamonds: their means."
 TRANSFER = """The exchange rate is how many extra training examples one cross-modal example is
 worth, interpolated on the curve without transfer and never extrapolated."""
@@ -34,6 +36,8 @@ def show(at: Place) -> None:
     if queries.models(at).empty:
         frame.need_readers(at, "caption", "image")
     with frame.part():
+        if not queries.card(at).world and not learners(queries.study(at)):
+            raise frame.NeededError(NEEDED, frame.command("demo"))
         chance = np.nan
         with suppress(NotApplicableError):  # no world, no law
             law = queries.recall(at, Benefits(at.scope, "colors"))

@@ -11,6 +11,7 @@ from core.cli import make_parser
 from tests.pages.levels import retell
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, NASTY, VISION, PaintedDataset, build
+from tests.questions.test_imports_only import import_only
 
 
 @pytest.fixture(scope="module")
@@ -75,3 +76,14 @@ def test_captions_of_one_level_are_no_tab(opened, small):
     assert not app.exception
     assert charts(app)[0] == "claims"
     assert "caption" not in words(app).lower()
+
+
+def test_without_sizes_and_scores_it_says_what_would_be_tested_and_how_to_bring_it(
+    opened, tmp_path
+):
+    app = opened(import_only(tmp_path), "why")
+    assert not app.exception
+    assert "No prediction is testable here: they need two families" in words(app)
+    assert charts(app)[0] == "claims"
+    (how,) = [code for code in codes(app) if code.startswith("platoscope import MODELS.csv")]
+    assert make_parser().parse_args(shlex.split(how)[1:])

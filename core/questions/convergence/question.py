@@ -81,7 +81,6 @@ WHO = {
     "language": "language models",
     "across": "vision and language models",
 }
-VERDICTS = {"unknown": "not testable here"}
 
 
 @dataclass(frozen=True)
@@ -385,13 +384,15 @@ class Summary(_Tested):
                     ),
                     ids="{n} recipes",
                 ),
-                Text("value", "claim", " not tested", table=untested, side="middle right"),
+                Text("value", "claim", " not testable here", table=untested, side="middle right"),
             ),
-            x=Axis("change (right of 0: as predicted)", signed=True),
+            x=Axis(bare=True, range=(-1.0, 1.0))
+            if len(untested) == len(table)
+            else Axis("change (right of 0: as predicted)", signed=True),
             y=Axis(
                 "",
                 names={
-                    claim: f"{claim}: {VERDICTS.get(verdict, verdict)}"
+                    claim: claim if verdict == "unknown" else f"{claim}: {verdict}"
                     for claim, verdict in zip(table["claim"], table["verdict"], strict=True)
                 },
             ),

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from core.questions.asking import Answered
 from core.questions.convergence.question import FineTuned, Levels, Summary
 from pages._parts.trends.within import need_pair
 from pages._shared import bar, controls, exportbar, frame, queries, section
@@ -15,6 +16,9 @@ from pages._shared.address import fragment
 from pages._shared.queries import Place
 
 CAPTION = """Each row: a prediction, the test that decides it and its 95% CI. q: FDR-adjusted."""
+NEEDED = """No prediction is testable here: they need two families or objectives with models of two
+sizes or competences each. The command below imports a table with the columns file, family,
+objective, parameters and competence."""
 METHODS = """Which test decides was fixed before any was run. **Multitask**: a model of more tasks
 has fewer solutions. **Capacity**: larger models come closer to the best solution. **Simplicity**:
 networks prefer simple solutions, here a low effective rank. Permutations are of trainings within
@@ -32,7 +36,10 @@ def show(at: Place) -> None:
         more = ("models", "layers", "as", "permutations", "seed")
         question = controls.pick(Summary, at, more=more)
     at = replace(at, scope=question.scope)
-    answered = section.draw(at, question, key="claims", caption=CAPTION, methods=METHODS)
+    answered = section.draw(at, question, key="claims", caption=CAPTION, methods=METHODS, say=_say)
+    if answered and answered.table["value"].isna().all():
+        how = frame.command("import", "MODELS.csv", "--dataset", at.dataset)
+        st.code(how, language="bash", wrap_lines=True)
     _show_more(at, question)
     if answered:
         table = answered.table
@@ -42,6 +49,12 @@ def show(at: Place) -> None:
             exportbar.draw_table(at, question, table, key="claims-table")
 
         frame.fold("All tests", show_tests, key="tests")
+
+
+def _say(answered: Answered) -> list[str]:
+    if answered.table["value"].isna().all():
+        return [NEEDED]
+    return [answered.findings[0].line]
 
 
 @fragment
