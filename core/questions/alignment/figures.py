@@ -24,6 +24,7 @@ from core.figures.grammar import (
 from core.figures.grammar import Axis as PlotAxis
 from core.figures.grammar import Text as Words
 from core.figures.labels import Labels
+from core.figures.texts import fill
 from core.figures.theme import heading
 from core.metrics.spec import MetricSpec
 from core.questions.alignment.axes import NOISE, Axis, fit_line, mean_points
@@ -238,6 +239,10 @@ def layer_map(table: pd.DataFrame, spec: MetricSpec, bound: str = "") -> Plot:
     best = table[(table["layer_x"] == row) & (table["layer_y"] == column)]
     references = f"[[, chance {{chance:.3f}}]][[, noise ceiling {bound}{{{NOISE}:.3f}}]]"
     names = "{layer_name_x} × {layer_name_y}"
+    said = [
+        fill(text, best.iloc[0].to_dict(), escape=False)
+        for text in (names, "{score:.3f}" + references)
+    ]
     first, last = min(0.0, table["score"].min()), table["score"].max()
     kind = "title" if "title_x" in table else "model"
     x, y = (table[f"{kind}_{side}"] for side in "xy")
@@ -251,16 +256,10 @@ def layer_map(table: pd.DataFrame, spec: MetricSpec, bound: str = "") -> Plot:
                 card=(names, "alignment {score:.3f}" + references),
             ),
             Words("layer_y", "layer_x", "★", table=best, size=16, color=Fixed("paper")),
-            Words(
-                "layer_y",
-                "layer_x",
-                f"best: {names}<br>{{score:.3f}}{references}",
-                table=best.assign(layer_y=-0.5, layer_x=len(scores) - 0.1),
-                side="middle right",
-            ),
         ),
+        head="★ {best:wrap}<br>{reached}",
         x=PlotAxis(f"layer of {y.iloc[0]}", whole=True),
         y=PlotAxis(f"layer of {x.iloc[0]}", whole=True),
         height=max(250, 34 * len(scores) + 60),
         legend=False,
-    ).over(table)
+    ).over(table.assign(best=said[0], reached=said[1]))
