@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from core.errors import NotApplicableError
-from core.questions.benefits import Benefits, in_short, learners, overview, uniform_distance
-from pages._shared import controls, frame, queries, section
+from core.questions.benefits import Benefits, in_short, overview, uniform_distance
+from pages._shared import controls, facts, frame, queries, section
 from pages._shared.address import fragment
 from pages._shared.queries import Place
 
@@ -36,7 +36,7 @@ def show(at: Place) -> None:
     if queries.models(at).empty:
         frame.need_readers(at, "caption", "image")
     with frame.part():
-        if not queries.card(at).world and not learners(queries.study(at)):
+        if not facts.has_implications(at):
             raise frame.NeededError(NEEDED, frame.command("demo"))
         chance = np.nan
         with suppress(NotApplicableError):  # no world, no law

@@ -18,6 +18,7 @@ from core.errors import InputError, MetricError, NotEmbeddedError, PlatoscopeErr
 from core.figures.palette import Look, assign
 from core.questions import captions as retold
 from core.questions.alignment import question as alignment
+from core.questions.benefits import learners
 from core.questions.models.pairs import ModelPairs
 from core.questions.models.pairs import closest_two as closest_of
 from core.questions.simple import QUICK, ControlFeatures
@@ -41,6 +42,14 @@ def stimuli(at: Place) -> pd.DataFrame:
 def default_spaces(at: Place) -> list[str]:
     """Return `core.study.spaces.default_spaces`."""
     return spaces.default_spaces(queries.study(at))
+
+
+@st.cache_data(max_entries=8, show_spinner=False, hash_funcs=queries.HASHES)
+def has_implications(at: Place) -> bool:
+    """Return whether transfer, bias or hallucination can be measured: it takes models trained with
+    and without transfer, or a world of known frequencies.
+    """
+    return bool(queries.card(at).world or learners(queries.study(at)))
 
 
 @st.cache_data(max_entries=8, show_spinner=False, hash_funcs=queries.HASHES)

@@ -16,12 +16,13 @@ from core.jobs.queue import Job
 from core.settings import store_path
 from core.study.models import tell_apart
 from core.study.parts import CAVE
-from pages._shared import address, queries, selection
+from pages._shared import address, facts, queries, selection
 from pages._shared.address import Texts
 from pages._shared.frame import part
 from pages._shared.queries import Place
 
 DATA = "data"  # the address of the page that shows jobs
+IMPLICATIONS = "implications"
 WORDMARK = """<style>
 .st-key-head { margin-top: -2.6rem; }
 .st-key-navigation { gap: 0.7rem; }  /* all pages and the dataset fit a window of 800 px */
@@ -36,15 +37,16 @@ IN_VIEW = """<style>
 
 
 def draw(pages: Sequence[Page], *, over_store: bool) -> str | None:
-    """Draw the dataset and selected models of a page over the store, and links to all pages, which
-    keep this choice; return the dataset's name.
+    """Draw the dataset and selected models of a page over the store, and links to all pages that
+    apply to it, which keep this choice; return the dataset's name.
     """
     st.container(key="head").html(WORDMARK)
     dataset = _pick_dataset() if over_store else None
     keys = ("dataset", selection.KEY, "stimulus")
     along = {name: texts for key in keys for name, texts in address.chosen(key).items()}
+    applies = dataset is None or facts.has_implications(queries.here(dataset))
     with st.container(gap="small", key="navigation"):
-        for page in pages:
+        for page in pages if applies else [one for one in pages if one.url_path != IMPLICATIONS]:
             link = _link_jobs if page.url_path == DATA else st.page_link
             link(page, query_params=along)
     return dataset

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from pages._shared import facts
 from tests.navigation import PAGES
 
 CHOSEN = ["gpt-2-m", "vit-mae-m"]
@@ -46,6 +47,14 @@ def test_links_to_other_pages_take_the_choice_along(opened, demo):
     links = [link.query_string for link in drawn]
     assert len(links) == len(PAGES)
     assert set(links) == {"chosen=gpt-2-m&chosen=vit-mae-m&stimulus=3"}
+
+
+def test_a_page_that_does_not_apply_has_no_link(opened, demo, monkeypatch):
+    monkeypatch.setattr(facts, "has_implications", lambda _: False)
+    app = opened(demo, "data/jobs")
+    labels = [link.proto.label for link in app.sidebar.get("page_link")]
+    assert len(labels) == len(PAGES) - 1
+    assert "Implications" not in labels
 
 
 @pytest.mark.slow
