@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -167,10 +168,15 @@ def template(mode: Mode) -> dict[str, object]:
     }
 
 
+_BREAKS = re.compile("(?<![=<]) (?![=<])")
+
+
 def wrap(text: str, width: int = 44) -> str:
-    """Break a label into lines of about `width` characters, so that a phone shows all of it."""
+    """Break a label into lines of about `width` characters, so that a phone shows all of it; what
+    is next to = or < stays with it.
+    """
     lines: list[str] = [""]
-    for word in text.split():
+    for word in _BREAKS.split(" ".join(text.split())):
         if lines[-1] and len(lines[-1]) + len(word) >= width:
             lines.append("")
         lines[-1] = f"{lines[-1]} {word}".strip()

@@ -167,6 +167,7 @@ def test_marks_are_sized_over_the_models_shown():
 def test_labels_escape_markup_and_break_lines():
     assert plain("<b>a & b</b>") == "&lt;b&gt;a &amp; b&lt;/b&gt;"
     assert wrap("one two three", 8) == "one two<br>three"
+    assert wrap("as found: q = .003, n < 5", 12) == "as found:<br>q = .003,<br>n < 5"
 
 
 def test_data_is_no_markup_no_template_and_no_control():

@@ -23,6 +23,7 @@ CROSS = {  # the axes of CIELAB: from, to
     "a*": ((50.0, -70.0, 0.0), (50.0, 70.0, 0.0)),
     "b*": ((50.0, 0.0, -70.0), (50.0, 0.0, 70.0)),
 }
+TIP = 1.2  # where axes are named, in their lengths
 FEW, SOME = 40, 400  # points of a panel that are large, and smaller
 
 
@@ -44,9 +45,11 @@ def clouds(table: pd.DataFrame) -> Plot:
 def _clouds(table: pd.DataFrame, mode: Mode, *, narrow: bool, turn: float) -> go.Figure:
     """Draw every source over CIELAB's axes, in one scale and seen from one side."""
     sources = [rows for _, rows in table.groupby("source", sort=False)]
-    columns, side = min(2 if narrow else 3, len(sources)), 190 if narrow else SIDE
+    columns, wide = min(2 if narrow else 3, len(sources)), 190 if narrow else SIDE
     rows = math.ceil(len(sources) / columns)
-    height = rows * side + (rows - 1) * 50
+    ends = np.array([end for _, end in CROSS.values()])
+    across, up = _reach(np.vstack([_points(table), CENTER + TIP * (ends - CENTER)]))
+    height = round(rows * wide * up / across) + (rows - 1) * 50
     spacing = {"horizontal_spacing": 0.02, "vertical_spacing": min(0.4, 50 / height)}
     figure = draw_panels(rows, columns, [_head(source) for source in sources], **spacing)
     figure.update_annotations(font_size=13)
@@ -55,9 +58,7 @@ def _clouds(table: pd.DataFrame, mode: Mode, *, narrow: bool, turn: float) -> go
     ink = INK[mode]
     axes = [point for ends in CROSS.values() for point in (*ends, (math.nan,) * 3)]
     x, y, _ = project(np.array(axes), turn).round(3).T
-    tips_x, tips_y, _ = 1.12 * project(np.array([end for _, end in CROSS.values()]), turn).T
-    farthest = np.linalg.norm(project(_points(table), turn), axis=1).max()
-    reach = 1.02 * max(75.0, float(farthest))  # the axes reach 75
+    tips_x, tips_y, _ = TIP * project(ends, turn).T
     for place, source in enumerate(sources):
         at = cell(place, columns)
         line = {"color": clear(ink.chance, 0.6), "width": 1}
@@ -94,11 +95,12 @@ def _clouds(table: pd.DataFrame, mode: Mode, *, narrow: bool, turn: float) -> go
             **cards(hover),
             **at,
         )
-    hidden = {"visible": False, "fixedrange": True, "range": [-reach, reach]}
-    figure.update_xaxes(**hidden).update_yaxes(**hidden)
+    hidden = {"visible": False, "fixedrange": True}
+    figure.update_xaxes(range=[-across, across], **hidden)
+    figure.update_yaxes(range=[-up, up], **hidden)
     for place in range(len(sources)):
-        across = "x" if place == 0 else f"x{place + 1}"
-        figure.update_yaxes(scaleratio=1, scaleanchor=across, **cell(place, columns))
+        anchor = "x" if place == 0 else f"x{place + 1}"
+        figure.update_yaxes(scaleratio=1, scaleanchor=anchor, **cell(place, columns))
     look = {"dragmode": False, "hovermode": "closest"}
     return figure.update_layout(margin_t=48, margin_l=24, margin_r=24, **look).figure()
 
@@ -114,6 +116,14 @@ def _head(table: pd.DataFrame) -> str:
 
 def _points(table: pd.DataFrame) -> Float64[np.ndarray, "n 3"]:
     return table[["x", "y", "z"]].to_numpy(np.float64)
+
+
+def _reach(points: Float64[np.ndarray, "n 3"]) -> tuple[float, float]:
+    """Return how far points reach across and up from the center of a panel, however they turn."""
+    up, right, away = (points - CENTER).T
+    around, over = np.hypot(right, away), np.radians(TILT)
+    rise = np.abs(up) * np.cos(over) + around * np.sin(over)
+    return 1.05 * float(around.max()), 1.05 * float(rise.max())
 
 
 def project(points: Float[np.ndarray, "n 3"], turn: float) -> Float64[np.ndarray, "n 3"]:

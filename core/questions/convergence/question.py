@@ -25,6 +25,7 @@ from core.figures.grammar import (
     Scale,
     Text,
 )
+from core.figures.texts import fill
 from core.modalities import LANGUAGE, VISION, find_modality
 from core.options import draws_option, models_option, option, part, seed_option
 from core.questions.asking import ask
@@ -363,6 +364,7 @@ class Summary(_Tested):
             "open": "chance",
             "unknown": "chance",
         }
+        said = table["verdict"].where(table["verdict"] != "unknown", "")
         untested = table[table["value"].isna()].assign(value=0.0)
         return Plot(
             "Evidence for the hypothesis",
@@ -375,8 +377,6 @@ class Summary(_Tested):
                     size=10,
                     left="low",
                     right="high",
-                    label="{q:p:q}",
-                    side="top center",
                     card=(
                         "{claim}: {verdict}",
                         "{value:+.3g} [{low:+.3g}, {high:+.3g}], {unit}",
@@ -392,8 +392,8 @@ class Summary(_Tested):
             y=Axis(
                 "",
                 names={
-                    claim: claim if verdict == "unknown" else f"{claim}: {verdict}"
-                    for claim, verdict in zip(table["claim"], table["verdict"], strict=True)
+                    row["claim"]: fill("{claim}[[: {said}]][[, {q:p:q}]]", row)
+                    for row in table.assign(said=said).to_dict("records")
                 },
             ),
             levels=(Level(0, "zero", along="x"),),
