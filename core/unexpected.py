@@ -22,7 +22,7 @@ def tell_unexpected(error: BaseException) -> str:
     """
     if is_out_of_memory(error):
         return tell_too_little_memory(error)
-    what = f"this was not expected: {summarize(error)}"
+    what = f"unexpected error: {summarize(error)}"
     try:
         file = _keep(error)
     except OSError as refusal:

@@ -39,15 +39,15 @@ from pages._shared.queries import Place
 WHY = """The [Platonic Representation Hypothesis](https://arxiv.org/abs/2405.07987) (Huh et al.
 2024) predicts that representations become more similar as models improve, whatever their data and
 modality, because all of them model one reality. The test was named in advance: the rank correlation
-of competence and alignment across vision and language, competence exchanged within each
+of competence and alignment across vision and language, competence permuted within each
 architecture and objective. Mutual k-NN is the share of the k nearest neighbors in common. Seeds of
 a setup are averaged. Trends correlates the language models alone."""
 UNASKED = """Not counted: {models} (imported, family unknown). Select {them} to align others
 with {them}; n counts models of known competence."""
-SIMPLE = """Dashed: the simple feature of captions or of images that is closest to the center, as
-far as it can be computed. All of them: {features}."""
-CONTROL = """Untrained **{title}** ({score:.3f}) lies closer than {below} of {trained} trained
-models: alignment that training has not caused is no evidence."""
+SIMPLE = """Dashed: the simple feature of captions or of images that is closest to the center.
+All that can be computed: {features}."""
+CONTROL = """Untrained **{title}** ({score:.3f}) is closer than {below} of {trained} trained
+models. Alignment without training is no evidence."""
 ICONS = {
     "supported": "check",
     "contradicted": "close",
@@ -58,10 +58,10 @@ SHORT = dict(
     zip(MARKS, ("chance", "categories", "simple features", "gallery", "ranks"), strict=True)
 )
 CURVE_METHODS = """The diamond is the headline, bars are 95% CI, the line is the median. Every
-combination sees the same setups, each with its first run, and the same exchanges of competence
+combination sees the same setups, each with its first run, and the same permutations of competence
 within families and objectives. The joint test compares the median ρ with its distribution under
-these exchanges (Simonsohn, Simmons, Nelson 2020). Of more than 1,024 images, that many are
-drawn."""
+these permutations (Simonsohn, Simmons, Nelson 2020). From more than 1,024 images,
+1,024 are drawn."""
 
 
 def show(at: Place) -> None:

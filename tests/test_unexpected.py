@@ -76,7 +76,7 @@ def test_an_unexpected_error_is_one_line_and_a_file(tmp_path, body, code, said):
     assert (ended.returncode, ended.stdout) == (code, "")
     (file,) = (tmp_path / "state" / "platoscope").iterdir()
     assert ended.stderr == (
-        f"platoscope: this was not expected: {said}; please report it, with {file}, which holds the"
+        f"platoscope: unexpected error: {said}; please report it, with {file}, which holds the"
         " traceback\n"
     )
     text = file.read_text()
@@ -88,7 +88,7 @@ def test_an_unexpected_error_is_one_line_and_a_file(tmp_path, body, code, said):
 @pytest.mark.slow
 def test_an_error_in_a_worker_of_ray_is_named_by_its_cause(tmp_path):
     pytest.importorskip("ray")
-    said = "platoscope: this was not expected: LookupError: far; please report it"
+    said = "platoscope: unexpected error: LookupError: far; please report it"
     assert end(tmp_path, REMOTE).stderr.startswith(said)
 
 
@@ -109,7 +109,7 @@ def test_what_cannot_be_imported_is_one_line(tmp_path):
         timeout=300,
     )
     assert ended.returncode == 1
-    assert ended.stderr.startswith("platoscope: this was not expected: ImportError: a broken")
+    assert ended.stderr.startswith("platoscope: unexpected error: ImportError: a broken")
     assert ended.stderr.count("\n") == 1
 
 

@@ -166,7 +166,7 @@ def _sum(size: float, unknown: float) -> str:
 
 def _needs(plan: Plan, table: pd.DataFrame, store: Path) -> list[str]:
     sums, data = totals(table), plan.dataset
-    place = data.hub or data.folder or data.missing or "in no place that the study names"
+    place = data.hub or data.folder or data.missing or "not in any place that the study names"
     if data.name in {card.name for card in Store(store).datasets()}:
         place = "in the store"
     lines = [

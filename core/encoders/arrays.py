@@ -71,7 +71,7 @@ def read_arrays(path: Path, columns: Columns = EVERY) -> Arrays:
     """
     kind = path.suffix.lower()
     if kind not in READERS:
-        raise FeatureError(f"{path} is of no known kind; expected one of {', '.join(ENDINGS)}")
+        raise FeatureError(f"{path} has an unknown format; expected one of {', '.join(ENDINGS)}")
     return READERS[kind](UserFile(path, f"whole {kind} data", FeatureError), columns)
 
 

@@ -133,8 +133,8 @@ def _matched(
     how = f"{by}, as places from 0" if found.by_place else by
     notes = [f"Rows are matched to stimuli by {how}: {shown(one)} is {place}."]
     if found.strange:
-        strange = f"{len(found.strange):,} rows of no stimulus are left out"
-        notes.append(f"{strange} ({shown(found.strange[0])}, …).")
+        strange = f"{len(found.strange):,} row{'s' * (len(found.strange) > 1)}"
+        notes.append(f"{strange} of no stimulus left out: {shown(found.strange[0])}, ….")
     covers = found.stimuli if len(found.stimuli) < len(stimuli) else None
     return replace(held, layers=layers), covers, notes
 

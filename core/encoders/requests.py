@@ -98,7 +98,7 @@ class EmbedRequest:
     precision: Precision = option(
         "auto", help="of weights and forward pass; auto: as the weights are stored"
     )
-    title: str = option("", metavar="T", help="what figures call it (its own)")
+    title: str = option("", metavar="T", help="its title in figures (its own)")
     facts: Facts = part(Facts)
 
 
@@ -121,7 +121,7 @@ class ImportRequest:
     name: str = option(
         "",
         metavar="N",
-        help="what the store calls it (the file's name); NAME~LEVEL for NAME at another level",
+        help="its name in the store (the file's name); NAME~LEVEL for NAME at another level",
     )
     modality: str = option(
         "",
@@ -159,7 +159,7 @@ class ImportRequest:
         help="import over a new dataset of this name, of the stimuli that have a row; all that is"
         " embedded over the dataset comes along",
     )
-    title: str = option("", metavar="T", help="what figures call it (its name)")
+    title: str = option("", metavar="T", help="its title in figures (its name)")
     level: str = option("", metavar="L", help="the caption level that it read")
     facts: Facts = part(Facts)
 

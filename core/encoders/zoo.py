@@ -62,7 +62,9 @@ def read_zoo(request: ImportRequest) -> Zoo | None:
         try:
             one = _request(row, request, scores)
             if one.name in taken:
-                raise InputError(f"{one.name!r} is the name of line {taken[one.name]}; change one")
+                raise InputError(
+                    f"{one.name!r} is already the name in line {taken[one.name]}; change one"
+                )
             rows[line], taken[one.name] = one, line
         except InputError as error:
             rows[line] = error

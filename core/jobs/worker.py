@@ -115,7 +115,7 @@ class Worker:
                 except StoreError as error:
                     trouble = str(error)
                 if trouble not in ("", before):
-                    print(f"platoscope: jobs wait and are tried again: {trouble}", file=sys.stderr)
+                    print(f"platoscope: jobs wait and are retried: {trouble}", file=sys.stderr)
                 time.sleep(LOOK_EVERY)
                 if self._job:
                     end = time.monotonic() + idle

@@ -153,7 +153,7 @@ def _hold_data(run: Run) -> Dataset:
         dataset = open_addition(Addition(**{name: said[name] for name in names}))
         add_dataset(run.store, dataset, report=run.report)
     else:
-        why = data.missing or "it is not in the store, and the study names no place to find it"
+        why = data.missing or "it is not in the store, and the study names no source for it"
         raise InputError(f"dataset {data.name}: {why}; name a folder with --data DIR")
     size = dataset.card.size
     if data.size and size != data.size:

@@ -69,7 +69,7 @@ class Modalities(StudyQuestion):
     )
     comparison: Comparison = part(Comparison)
     permutations: int = draws_option(
-        19, least=19, help="times that stimuli are shuffled, to measure chance"
+        19, least=19, help="shuffles of the stimuli, to measure chance"
     )
     seed: int = seed_option("seed of the permutations")
 

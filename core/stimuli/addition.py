@@ -27,7 +27,7 @@ class Addition:
 
     command: ClassVar[str] = "dataset add"
 
-    name: str = argument(help="what the store calls the dataset", label="Name", metavar="NAME")
+    name: str = argument(help="the dataset's name in the store", label="Name", metavar="NAME")
     folder: str = option(
         "",
         help="images and a table of their captions, or either alone",
@@ -54,8 +54,8 @@ class Addition:
     )
     link: bool = option(
         False,
-        help="read images where they are, outside of the folder too: by absolute paths and symbolic"
-        " links; nothing is copied",
+        help="read images in place, also outside the folder, by absolute paths and symbolic links;"
+        " nothing is copied",
         label="Images elsewhere",
     )
     skip_broken: bool = option(
@@ -76,7 +76,7 @@ class Addition:
         label="Texts only",
     )
     title: str = option(
-        "", help="what people call the dataset (the folder's name, or the hub id)", metavar="TITLE"
+        "", help="the displayed title (the folder's name, or the hub id)", metavar="TITLE"
     )
 
 

@@ -48,7 +48,7 @@ class Images:
         the only subfolder that has it; raise StimuliError.
         """
         outside = StimuliError(
-            f"image {name} leads out of the folder; --link reads it where it is, or copy it into"
+            f"image {name} is outside the folder; use --link to read it there, or copy it into"
             f" {self.folder.name}"
         )
         if name.startswith("..") and not self.link:

@@ -119,7 +119,7 @@ def visit(browser, desk, address, log):
     pages = [page for context in contexts for page in context.pages]
     try:
         for page in pages:
-            assert page.get_by_text("this was not expected").count() == 0, log.read_text()[-4000:]
+            assert page.get_by_text("unexpected error").count() == 0, log.read_text()[-4000:]
             assert page.get_by_text("Page not found").count() == 0
     finally:
         for page in pages:

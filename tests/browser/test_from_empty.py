@@ -181,7 +181,7 @@ def tell(
         for path, drawn in SHOWING.items():
             page.goto(f"{address}/{path}")
             page.locator(drawn).first.wait_for()
-            assert page.get_by_text("this was not expected").count() == 0
+            assert page.get_by_text("unexpected error").count() == 0
         page.goto(f"{address}/data?dataset=photos")
         page.get_by_text("4 of 4 models").first.wait_for()
         keep(page, "library")

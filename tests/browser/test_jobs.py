@@ -84,7 +84,7 @@ def test_jobs_move_fail_and_are_retried_before_everybodys_eyes(browser, tmp_path
         page.set_viewport_size({"width": 390, "height": 844})
         page.wait_for_function(NARROW)
         for each in (page, elsewhere):
-            assert each.get_by_text("this was not expected").count() == 0
+            assert each.get_by_text("unexpected error").count() == 0
             each.close()
     queue_file(store).unlink()  # so that the worker ends
 

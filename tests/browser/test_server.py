@@ -74,14 +74,14 @@ def test_an_unexpected_error_is_a_sentence_and_a_file(browser, tmp_path: Path) -
     with serve(tmp_path, log=log, script=script, XDG_STATE_HOME=str(state)) as address:
         page = new_page(browser)
         page.goto(address)
-        page.get_by_text("this was not expected: ValueError: a *wrong* <b>turn</b>; ").wait_for()
+        page.get_by_text("unexpected error: ValueError: a *wrong* <b>turn</b>; ").wait_for()
         page.get_by_role("button", name="Break the part").click()
-        page.get_by_text("this was not expected: LookupError: in the part; please").wait_for()
+        page.get_by_text("unexpected error: LookupError: in the part; please").wait_for()
         assert page.get_by_text("most recent call last").count() == 0
         assert page.get_by_test_id("stException").count() == 0
         page.close()
     lines = log.read_text().splitlines()
-    lines = [line for line in lines if line.startswith("platoscope: this was not expected")]
+    lines = [line for line in lines if line.startswith("platoscope: unexpected error")]
     files = [Path(re.search("with (.*), which", line)[1]) for line in lines]
     assert len(files) == len(set(files))
     assert {file.parent for file in files} == {state / "platoscope"}

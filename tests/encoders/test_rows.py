@@ -215,7 +215,7 @@ ZOO: list[tuple[str, str, Write, dict[str, Any], dict[str, np.ndarray] | str | N
     ("mat of layers", ".mat", mat(**LAYERS), {}, LAYERS),
     ("mat of v7.3", ".mat", new_mat, {}, None),
     ("pt of before 1.6", ".pt", pt({"x": RIGHT}, _use_new_zipfile_serialization=False), {}, None),
-    ("pickle", ".pkl", lambda path: path.write_bytes(b""), {}, "of no known kind"),
+    ("pickle", ".pkl", lambda path: path.write_bytes(b""), {}, "unknown format"),
     ("maps", ".npy", npy(np.zeros((N, 3, 2, 2))), {}, "save the mean over both"),
     ("transposed", ".npy", npy(RIGHT.T), {}, "save it transposed"),
     ("layers first", ".npy", npy(np.zeros((3, N, D))), {}, "moveaxis"),
@@ -293,7 +293,7 @@ def test_ids_that_do_not_fit_are_named_and_rows_of_no_stimulus_left_out(tmp_path
     more.to_parquet(path, index=False)
     content = opened(path)
     assert content.layers[0] == pytest.approx(RIGHT)
-    assert "1 rows of no stimulus" in content.notes[1]
+    assert "1 row of no stimulus" in content.notes[1]
 
 
 def test_a_person_names_ids_features_and_what_is_left_out(tmp_path: Path) -> None:

@@ -182,17 +182,17 @@ BROKEN = [  # rows, the problem, the stimuli that remain
     (
         [row("a.png"), row("../a.png")],
         (
-            "row 2: image ../a.png leads out of the folder; --link reads it where it is, or copy it"
+            "row 2: image ../a.png is outside the folder; use --link to read it there, or copy it"
             " into here"
         ),
         ["a.png"],
     ),
     (
         [row("a.png"), row("/etc/hostname")],
-        "row 2: image /etc/hostname leads out of the folder",
+        "row 2: image /etc/hostname is outside the folder",
         ["a.png"],
     ),
-    ([row("a.png"), row("link.png")], "row 2: image link.png leads out of the folder", ["a.png"]),
+    ([row("a.png"), row("link.png")], "row 2: image link.png is outside the folder", ["a.png"]),
     ([row("a.png"), row("y" * 5000)], f"row 2: image {'y' * 294}…", ["a.png"]),
     ([row("a.png"), row("images")], "row 2: image images is not in the folder", ["a.png"]),
     (

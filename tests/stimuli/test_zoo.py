@@ -121,7 +121,7 @@ ZOO: list[tuple[str, Files, dict[str, object], list[str], list[list[str]] | str]
         {**at("../o/"), "c.csv": PLAIN.replace("a.png", "../o/a.png"), "p": "../o"},
         {},
         [],
-        "--link reads it where it is",
+        "use --link to read it there",
     ),
     (
         "named columns",

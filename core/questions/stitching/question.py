@@ -99,7 +99,9 @@ class Stitch(StudyQuestion):
         "on_path": "whether they lie on the path of least penalty",
     }
 
-    x: str = option("", label="Source model", metavar="F", help=f"the model that begins ({USUAL})")
+    x: str = option(
+        "", label="Source model", metavar="F", help=f"the model whose first layers run ({USUAL})"
+    )
     y: str = option(
         "", label="Target model", metavar="G", help="the model whose later layers follow"
     )
@@ -319,7 +321,7 @@ class StitchMany(StudyQuestion):
         "vision models that finished a usual training, in all their seeds (all that fit)"
     )
     size: str = option(
-        "s", label="Size", metavar="SIZE", help="of the models that go on, by kind: xs, s or m"
+        "s", label="Size", metavar="SIZE", help="size of the target models, by kind: xs, s or m"
     )
     objectives: tuple[str, ...] = option(
         ("multitask", "SimCLR", "CLIP"),

@@ -100,7 +100,7 @@ class Swap(StudyQuestion):
         39,
         least=19,
         label="Permutations",
-        help="times that anchors are paired at random, which gives chance and p",
+        help="random pairings of anchors, for chance and p",
     )
     seed: int = seed_option("of folds, anchors and permutations")
 
@@ -345,6 +345,6 @@ def swap_findings(table: pd.DataFrame) -> list[Finding]:
     ]
     for one, rows in overall[overall["probe"] != MEAN].groupby("way", sort=False):
         sure = int((rows["q"] <= ALPHA).sum())
-        claim = f"Swaps that beat anchors paired at random (q ≤ .05), {WAYS[str(one)]}: {sure}"
-        found.append(Finding(claim, n=len(rows), over="swaps"))
+        swaps = f"{sure} of {len(rows)} swaps {WAYS[str(one)]}"
+        found.append(Finding(f"{swaps} beat anchors paired at random (q ≤ .05)"))
     return found

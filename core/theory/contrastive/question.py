@@ -295,16 +295,17 @@ def kernel_findings(setup: Setup, table: pd.DataFrame) -> Iterator[Finding]:
     )
     kernel = pmi_kernel(setup.cooccur().joint)
     least, condition, given = least_offset(kernel), smoothness(kernel), setup.offset
-    few = "; raise the share of positive pairs, which gives less" if given < least.value else ""
+    few = "The present one is smaller: raise the share of positive pairs."
     yield Finding(
-        f"least offset that makes the kernel an inner product{few}",
+        "least offset that makes the kernel an inner product",
         least.value,
         reason=least.reason,
+        note=few if given < least.value else "",
     )
     yield Finding(
-        f"the sufficient condition of proposition 1 is{'' if condition.holds else ' not'} met: the"
-        " least PMI of an event with itself",
+        f"the sufficient condition of proposition 1 is{'' if condition.holds else ' not'} met",
         condition.least_own,
+        name="least PMI of an event with itself",
         note=f"It asks for {condition.needed:.3g}.",
     )
 
@@ -320,13 +321,13 @@ def view_findings(table: pd.DataFrame) -> Iterator[Finding]:
     )
     for view, last in table.groupby("view", sort=False).last().iterrows():
         yield Finding(
-            f"alignment with the most lost, {view}",
+            f"alignment after the largest loss, {view}",
             last["cka"],
             name="CKA",
             note=f"Chance is {last['chance_cka']:.2f}.",
         )
     apart = (table["cka"] - table["predicted"]).abs().max()
-    yield Finding("farthest from the CKA of the exact kernels", apart, digits=4)
+    yield Finding("largest difference from the CKA of the exact kernels", apart, digits=4)
 
 
 class Preset(NamedTuple):

@@ -50,6 +50,7 @@ PresetName = Literal[
     "unrelated-data",
     "two-saddles",
 ]
+ALIGNED = 0.9  # least CKA of layers that are called aligned
 
 
 # --- findings ---
@@ -60,7 +61,7 @@ def _cka(claim: str, value: float, note: str = "", name: str = "least CKA", **mo
 
 
 def _are(value: float) -> str:
-    return "are aligned" if value > 0.9 else "are not aligned"
+    return "are aligned" if value > ALIGNED else "are not aligned"
 
 
 def _of_training(looks: pd.DataFrame, tables: Tables) -> Iterator[Finding]:
@@ -72,18 +73,20 @@ def _of_training(looks: pd.DataFrame, tables: Tables) -> Iterator[Finding]:
         if run == NOISE:
             still = looks.loc[looks["run"] == NO_NOISE, "min_alignment"].iloc[-1]
             note = f"Theorem 1 predicts 1; without noise they reach {still:.2f}."
+        every = "all" if last > ALIGNED else "not all"
         networks = len({name[0] for name in tables["pairs"]["row"]})
-        yield _cka(f"{when}, all layers of {networks} networks {_are(last)}", last, note)
+        yield _cka(f"{when}, {every} layers of {networks} networks are aligned", last, note)
         layers = tables["layers"]
         layers = layers[(layers["run"] == run) & (layers["at"] == rows["at"].max())]
         yield Finding(
-            f"{when}, the least cosine of E[h hᵀ] and E[g gᵀ] of a layer",
+            f"{when}, E[h hᵀ] and E[g gᵀ] of each layer",
             layers["proportion"].min(),
+            name="least cosine",
             digits=3,
             note="" if run == NO_NOISE else "Footnote 16 predicts 1.",
         )
         yield Finding(
-            f"{when}, the entropy over the least of all minima, at most",
+            f"{when}, largest entropy relative to the least of all minima",
             final["entropy"].max(),
             digits=3,
             note=f"The loss is at most {final['excess_loss'].max():.1g} above its floor.",
@@ -110,8 +113,8 @@ def _of_sharpness(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
             ratio,
             unit="times",
             note=f"Alignment with the theorem's solution went from {first['alignment']:.2f} to"
-            f" {last['alignment']:.2f}, entropy over its least from {first['entropy']:.2f} to"
-            f" {last['entropy']:.2f}.",
+            f" {last['alignment']:.2f}, entropy relative to its least from {first['entropy']:.2f}"
+            f" to {last['entropy']:.2f}.",
         )
 
 
@@ -160,7 +163,7 @@ def _of_sweep(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
     )
     silent = looks.loc[looks["strength"] > 0, "predicted"].isna().all()
     yield Finding(
-        "farthest from what the theory predicts",
+        "largest difference from the theory's prediction",
         math.nan if silent else (looks["measured"] - looks["predicted"]).abs().max(),
         digits=4,
         reason="the theory gives no number at strengths above 0" if silent else "",
@@ -170,8 +173,10 @@ def _of_sweep(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
 def _of_breakers(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
     broken, apart = looks["reached"] < 0.99, (looks["reached"] - looks["predicted"]).abs()
     count = float(broken.sum())
-    yield Finding("ways that leave less than 0.99", count, digits=0, n=len(looks), over="ways")
-    yield Finding("farthest from a predicted alignment", apart.max(), digits=4)
+    yield Finding(
+        "ways that leave an alignment below 0.99", count, digits=0, n=len(looks), over="ways"
+    )
+    yield Finding("largest difference from a predicted alignment", apart.max(), digits=4)
 
 
 # --- presets ---
@@ -404,9 +409,9 @@ class Symmetry(Question):
                 note="" if self.after == "first weights" else "The theory predicts 0.",
             ),
             Finding(
-                "the loss changes along the curve by at most",
+                "largest change of the loss along the curve",
                 float(np.ptp(looks["excess_loss"])),
-                digits=12,
+                digits=9,
                 note=f"The least alignment goes down to {looks['alignment'].min():.2f}.",
             ),
         ]

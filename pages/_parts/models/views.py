@@ -61,8 +61,8 @@ GLYPHS = {
     "hexagram": "✶",
 }
 READ = {"umap": "Read groups, not distances.", "mds": "Close points are aligned models."}
-MAPPED = """Distance is −log(alignment), or the metric itself if it is one. A pair without
-alignment above 0 is drawn at the least alignment above 0. The map may be rotated or mirrored;
+MAPPED = """Distance is −log(alignment), or the metric itself if it is one. Pairs without
+positive alignment are drawn at the least positive alignment. The map may be rotated or mirrored;
 hollow points have no value of the color."""
 LEAVES = """Rows and columns are the same models in the order of the tree; a cell is the
 alignment of two. Models that join close to the matrix are similar."""

@@ -54,13 +54,13 @@ def show(at: Place) -> None:
         ladder = ControlLadder(at.scope)
         found = section.draw(at, ladder, key="ladder", caption=LADDER, methods=LADDER_METHODS)
         if found is not None:
-            with st.expander(frame.plain(f"Which way? {found.findings[-1].line}")):
+            with st.expander(frame.plain(f"In which direction? {found.findings[-1].line}")):
                 st.caption(DIRECTION_METHODS)
     _draw(at, ControlTrend(at.scope), "Does the trend survive?", TREND, TREND_METHODS)
     _draw(at, ControlCategories(at.scope), "More than categories?", CATEGORIES, CATEGORIES_METHODS)
     _draw(at, ControlGallery(at.scope), "In a larger gallery?", GALLERY, GALLERY_METHODS)
     for of in ("language", "vision"):
-        header, ranks = f"Are ranks of {of} models apart?", ControlRanks(at.scope, of=of)
+        header, ranks = f"Do ranks of {of} models differ?", ControlRanks(at.scope, of=of)
         _draw(at, ranks, header, RANKS, RANKS_METHODS, models=True, key=f"ranks-{of}")
     with frame.part():
         queries.answer(at, ControlMarks(at.scope))  # which Overview shows

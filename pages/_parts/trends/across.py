@@ -42,8 +42,8 @@ MORE = (
 CAPTION = "A point: mean alignment with the models of the other modality, and its 95% CI."
 PANELS = """A point is a model: its mean alignment with the models of the panel, with 95% CI. Each
 line is one of these. Dashed: linear fit with 95% CI. Dotted: chance."""
-METHODS = """The fit and Spearman's ρ take one point per recipe: its mean over the recipes compared
-with. Sizes and seeds of one family count once in p and the interval. Overview instead tests both
+METHODS = """The fit and Spearman's ρ take one point per recipe: its mean over the compared
+recipes. Sizes and seeds of one family count once in p and the interval. Overview instead tests both
 modalities, within each architecture and objective. The **ceiling** is the alignment of two runs
 that differ only in their seed; across modalities, the geometric mean.
 
