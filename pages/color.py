@@ -31,7 +31,7 @@ from pages._shared.controls import Look
 from pages._shared.queries import Place
 
 PUBLISHED = {"simcse": "SimCSE, from the hub", "roberta": "RoBERTa, from the hub"}
-SOURCES = """What measures the distances between colors. Perception is always shown. Type
+SOURCES = """Sources of color distances. Perception is always shown. Type
 hf:ID for another model."""
 LOOKS = {
     "words": Look(

@@ -38,7 +38,7 @@ from core.visible import visible_output
 # whether a second word follows
 MODULES = {
     "demo": ("app", "build the embedded demo store", False),
-    "app": ("app", "the dashboard over a store, on localhost", False),
+    "app": ("app", "serve the dashboard over a store, on localhost", False),
     "dataset": ("library", "add, list, rename or delete datasets", True),
     "model": ("library", "list, rename or delete models", True),
     "competence": ("library", "", True),
@@ -48,9 +48,9 @@ MODULES = {
     "summarize": ("embed", "rewrite captions in fewer words", False),
     "probe": ("measure", "measure what models can do", False),
     "bits-per-byte": ("measure", "measure language models in bits per byte", False),
-    "study": ("study", "a whole study from one file: a published one, or your own", True),
+    "study": ("study", "run a whole study from one file: a published one, or your own", True),
     "train": ("train", "train the Cave's models", False),
-    "jobs": ("jobs", "a queue of long commands, run by a worker in the background", True),
+    "jobs": ("jobs", "queue long commands, run by a worker in the background", True),
 }
 
 

@@ -38,7 +38,7 @@ class Demo(Command):
 
 @dataclass(frozen=True)
 class App(Command):
-    """The dashboard over a store, on localhost."""
+    """Serve the dashboard over a store, on localhost."""
 
     command = "app"
 

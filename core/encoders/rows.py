@@ -114,7 +114,7 @@ def rows_of(
         for what, names in (
             ("stimuli have no row", missing),
             (f"stimuli have not {usual} rows" if repeated else "ids name several rows", uneven),
-            ("rows are of no stimulus", strange),
+            ("rows match no stimulus", strange),
         )
         if names
     ]

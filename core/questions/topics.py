@@ -41,49 +41,49 @@ TOPICS = {
         ("questions.benefits",),
         grouped=False,
     ),
-    "captions": Topic("do longer captions align better?", ("questions.captions",)),
+    "captions": Topic("Do longer captions align better?", ("questions.captions",)),
     "closeness": Topic(
         "How close is each model to reality, or to another center?",
         ("questions.closeness",),
         grouped=False,
     ),
     "color": Topic(
-        "is the geometry of color shared by perception, pixels and words?",
+        "Is the geometry of color shared by perception, pixels and words?",
         ("questions.color.question",),
     ),
     "competence": Topic(
-        "what are models competent in, and does alignment predict it?",
+        "What are models competent in, and does alignment predict it?",
         ("questions.competence.question",),
     ),
     "controls": Topic(
-        "does a simpler explanation of alignment suffice?",
+        "Does a simpler explanation of alignment suffice?",
         ("questions.controls", "questions.simple"),
     ),
     "convergence": Topic(
-        "do models converge as they get better, and why?", ("questions.convergence.question",)
+        "Do models converge as they get better, and why?", ("questions.convergence.question",)
     ),
     "dispersion": Topic(
-        "on which stimuli do models agree?",
+        "On which stimuli do models agree?",
         ("questions.dispersion.question", "questions.dispersion.effect"),
     ),
     "headline": Topic(
         "Do better models align more across modalities?", ("questions.headline",), grouped=False
     ),
-    "metrics": Topic("does the answer depend on the metric?", ("questions.metrics.question",)),
+    "metrics": Topic("Does the answer depend on the metric?", ("questions.metrics.question",)),
     "modalities": Topic(
         "Are models of different modalities aligned with each other, and with reality?",
         ("questions.modalities",),
         grouped=False,
     ),
     "models": Topic(
-        "which models are alike?",
+        "Which models are alike?",
         ("questions.models.pairs", "questions.models.question", "questions.models.balance"),
     ),
     "neurons": Topic(
-        "which single units of models have a match in others?", ("questions.neurons.question",)
+        "Which single units of models have a match in others?", ("questions.neurons.question",)
     ),
     "prefix": Topic(
-        "can a language model read an image through one linear map?", ("questions.prefix.question",)
+        "Can a language model read an image through one linear map?", ("questions.prefix.question",)
     ),
     "published": Topic(
         "How do published values compare with one's own?", ("questions.published",), grouped=False
@@ -103,14 +103,14 @@ TOPICS = {
         ("questions.headline",),
         grouped=False,
     ),
-    "stimuli": Topic("which stimuli do models agree on?", ("questions.stimuli.question",)),
+    "stimuli": Topic("Which stimuli do models agree on?", ("questions.stimuli.question",)),
     "stitch": Topic(
         "What is lost if a layer of one network replaces one of another?",
         ("questions.stitching.question",),
         grouped=False,
     ),
     "stitching": Topic(
-        "which layers of one network can replace layers of another?",
+        "Which layers of one network can replace layers of another?",
         ("questions.stitching.question",),
     ),
     "swap": Topic(
@@ -119,7 +119,7 @@ TOPICS = {
         grouped=False,
     ),
     "theory": Topic(
-        "worlds in which the hypothesis can be proved, and broken",
+        "Can convergence be proved, and what breaks it?",
         ("theory.contrastive.question", "theory.deep_linear.question"),
     ),
     "translate": Topic(

@@ -224,7 +224,7 @@ ZOO: list[tuple[str, str, Write, dict[str, Any], dict[str, np.ndarray] | str | N
     ("none", ".parquet", FRAME.assign(id=[*IDS[:7], None]).to_parquet, {}, "empty in row 8"),
     ("NaN", ".npz", npz(x=MIXED, id=[*ORDER[:7], np.nan]), {}, "empty in row 8"),
     ("too few", ".npz", npz(x=MIXED, ids=IDS[:7]), {}, "ids of its 8 rows"),
-    ("of no stimulus", ".csv", csv(FRAME.assign(id=DIMS[0]), index=False), {}, "of no stimulus"),
+    ("of no stimulus", ".csv", csv(FRAME.assign(id=DIMS[0]), index=False), {}, "match no stimulus"),
     ("from 1", ".parquet", FRAME.assign(row=ORDER + 1).to_parquet, {}, "take 1 off"),
     ("two", ".parquet", FRAME.assign(id=IDS, image=IDS[::-1]).to_parquet, {}, "otherwise by"),
     ("a count", ".csv", csv(FRAME.set_axis(ORDER * 9 + 99).rename_axis("z")), {}, "another whole"),

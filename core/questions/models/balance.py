@@ -138,14 +138,16 @@ class ModelBalance(StudyQuestion):
             x=Axis("steps of training", names=True),
             facet=Facet("panel", columns=2, share="x"),
             height=240,
-            empty="Queries and keys of no model here are known.",
+            empty="No model has queries and keys that can be read.",
         ).over(heads)
 
 
 def find(table: pd.DataFrame) -> list[Finding]:
     """Return how alike both sides are in the latest model of each family."""
     if "gradients_alike" not in table:
-        return [Finding("Queries and keys are known of no model", reason=table["reason"][0])]
+        return [
+            Finding("No model has queries and keys that can be read", reason=table["reason"][0])
+        ]
     latest = table.sort_values("step", kind="stable", na_position="first")
     last = latest.drop_duplicates("family", keep="last")["model"]
     found = []

@@ -345,6 +345,6 @@ def swap_findings(table: pd.DataFrame) -> list[Finding]:
     ]
     for one, rows in overall[overall["probe"] != MEAN].groupby("way", sort=False):
         sure = int((rows["q"] <= ALPHA).sum())
-        swaps = f"{sure} of {len(rows)} swaps {WAYS[str(one)]}"
-        found.append(Finding(f"{swaps} beat anchors paired at random (q ≤ .05)"))
+        claim = f"{sure} swaps {WAYS[str(one)]} beat anchors paired at random at q ≤ .05"
+        found.append(Finding(claim, n=len(rows), over="swaps"))
     return found

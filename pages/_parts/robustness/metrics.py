@@ -39,7 +39,7 @@ PAIRS = "A cell: how similarly two metrics rank all pairs of models."
 TRENDS = """ρ: rank correlation of competence with alignment across vision and language. A row is a
 metric; faint points: other layers or clamping."""
 TRENDS_METHODS = """ρ is Spearman's, of setups within each modality, in the best layers, clamped.
-The test exchanges ranks within an architecture and objective; intervals draw these groups; q is
+The test permutes ranks within an architecture and objective; intervals draw these groups; q is
 adjusted for the metrics."""
 BY_METRIC = """A thin line is a vision model, wider if larger; dashed: their mean. Compare
 shapes, not heights: each metric has its own scale."""

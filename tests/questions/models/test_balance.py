@@ -50,7 +50,7 @@ def test_models_whose_attention_is_not_known_have_a_reason():
         [{"model": "m", "title": "M", "family": "f", "step": math.nan, "reason": "no"}]
     )
     (said,) = find(table)
-    assert said.sentence == "Queries and keys are known of no model: no."
+    assert said.sentence == "No model has queries and keys that can be read: no."
 
 
 def test_features_alone_cannot_be_run(study, monkeypatch):
