@@ -109,12 +109,12 @@ def rows_of(
     missing = [one for one, rows in zip(stimuli, places, strict=True) if not rows]
     uneven = [ids[rows[0]] for rows in places if rows and len(rows) != usual]
     said = [
-        f"{len(names):,} {what} ({', '.join(shortened(name, LONGEST) for name in names[:SHOWN])}"
+        f"{what}: {len(names):,} ({', '.join(shortened(name, LONGEST) for name in names[:SHOWN])}"
         f"{', …' if len(names) > SHOWN else ''})"
         for what, names in (
-            ("stimuli have no row", missing),
-            (f"stimuli have not {usual} rows" if repeated else "ids name several rows", uneven),
-            ("rows match no stimulus", strange),
+            ("stimuli without a row", missing),
+            (f"stimuli without {usual} rows" if repeated else "ids of several rows", uneven),
+            ("rows of no stimulus", strange),
         )
         if names
     ]
@@ -127,7 +127,7 @@ def rows_of(
         is_part = times and not (uneven or by_place or shifted or start)
         others = subset if remedy and is_part else ""
         raise FeatureError(
-            f"{file} names its rows by {by}: {'; '.join(said)}; expected"
+            f"{file} names its rows by {by}; {'; '.join(said)}; expected"
             f" {'equally many rows' if repeated else 'one row'} for each of the"
             f" {len(stimuli):,} stimuli{others}. Correct the ids{remedy}{start and f'; {start}'}"
         )

@@ -77,7 +77,7 @@ def test_measurements_come_into_the_dataset_s_order(tmp_path, ending, arrays, wa
     if "" in arrays or arrays.get("stimulus") is OF:
         return  # which name none
     more = ["ant", "ape", "bee", "cow", "cat", "dog"]
-    with pytest.raises(FeatureError, match=r"2 stimuli have no row .* --subset NAME for a"):
+    with pytest.raises(FeatureError, match=r"stimuli without a row: 2 .* --subset NAME for a"):
         read(path, more, **way)
     some = read(path, more, subset="some", **way)
     np.testing.assert_allclose(some.layers[0], right, rtol=1e-5)

@@ -186,7 +186,7 @@ def test_features_of_some_stimuli_are_imported_over_a_subset(opened, store):
     app = form(opened, store, models_from="features")
     rows = "".join(f"{place},{place % 3},{place % 5}\n" for place in range(SIZE - 5))
     upload(app, **{"some.csv": f"id,a,b\n{rows}".encode()})
-    assert "5 stimuli have no row" in said(app)
+    assert "stimuli without a row: 5" in said(app)
     app.text_input(key="import_subset").set_value("seen").run()
     assert not said(app)
     assert any("1 × 15 × 2" in one.value for one in app.caption)
