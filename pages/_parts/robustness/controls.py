@@ -31,8 +31,8 @@ the score of the residuals of a regression on all values of all categorical fact
 conjunctions. Clusters of the compared models hide structure that labels do not: read them as a
 curve."""
 TREND = "Bars: 95% CI over setups."
-TREND_METHODS = """The headline’s test in what a linear regression leaves of the best layers of
-every pair of models: on each value of each categorical factor, or on the first 16 principal
+TREND_METHODS = """The headline’s test on the residuals of a linear regression of the best layers of
+each pair of models. Regressors are all values of all categorical factors, or the first 16 principal
 components of each simple feature. Images that the regression fits exactly are left out."""
 GALLERY = "Bars: 95% CI over queries."
 GALLERY_METHODS = """The same queries look for neighbors among more and more of the
