@@ -525,7 +525,7 @@ class ControlTrend(StudyQuestion):
         "low": "low end of its 95% interval",
         "high": "high end of that interval",
         "rho": "rank correlation of alignment with competence within groups",
-        "p": "one-sided p of a rise, competence exchanged within groups",
+        "p": "one-sided p of a rise, competence permuted within groups",
         "draws": "permutations",
         "setups": "vision and language setups of known competence",
         "n": "stimuli that the regression does not fit exactly",
@@ -624,7 +624,7 @@ class ControlTrend(StudyQuestion):
     def plot(self, table: pd.DataFrame) -> Plot:
         """Draw the change from the least to the most competent third without each."""
         return Plot(
-            "The headline without what is known",
+            "The headline after regressing out factors and features",
             marks=(
                 Dots(
                     *("change", "without"),
