@@ -10,14 +10,16 @@ import streamlit as st
 
 from core.encoders.encoder import REALITY
 from core.figures import exports
+from core.figures.numbers import counted
 from core.figures.printing import TWO_COLUMNS, to_pdf
 from core.modalities import known_first
 from core.options import NEIGHBORS
 from core.questions.closeness import MAP_METRICS, ConvergenceMap, Scene, lay_out, to_svg
+from core.questions.competence.question import unasked
 from core.questions.controls import MARKS, ControlMarks
 from core.questions.convergence.question import Summary
 from core.questions.finding import listed
-from core.questions.headline import Headline, Specifications, unasked
+from core.questions.headline import Headline, Specifications
 from core.questions.simple import best_features
 from core.study.models import is_reality, reads, usual
 from core.study.parts import Comparison, Measure
@@ -92,7 +94,7 @@ def show_verdict(at: Place, left_out: Sequence[str], also: tuple[str, ...]) -> N
         titles = queries.models(at).set_index("model")["title"]
         names = frame.plain(listed([titles[name] for name in left_out]))
         st.caption(UNASKED.format(models=names, them="it" if len(left_out) == 1 else "them"))
-    show_marks(at)
+    show_marks(at, also)
 
 
 def _ask_unasked(at: Place) -> tuple[list[str], tuple[str, ...]]:
@@ -104,9 +106,12 @@ def _ask_unasked(at: Place) -> tuple[list[str], tuple[str, ...]]:
     return [name for name in names if name not in also], also
 
 
-def show_marks(at: Place) -> None:
+def show_marks(at: Place, also: tuple[str, ...]) -> None:
     """Say which simpler explanations the alignment survives, as far as that was asked."""
-    table = queries.recall(at, ControlMarks(at.scope))
+    question = ControlMarks(at.scope)
+    table, earlier = queries.recall(at, question), queries.recall_earlier(at, question)
+    if earlier:
+        table = earlier[0].table
     said = [
         (SHORT[one], "unknown", "Not computed for these models: open Controls.") for one in MARKS
     ]
@@ -126,11 +131,34 @@ def show_marks(at: Place) -> None:
         for mark, verdict, tested in said:
             text = f":material/{ICONS[verdict]}: {mark}"
             st.caption(prose.unparted(text), width="content", help=frame.plain(tested))
+    curve = Specifications(at.scope, also=also)
+    before = earlier or queries.recall_earlier(at, curve)
+    if before or table is None:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption(_since(before[1]) if before else "Not computed yet.", width="content")
+            tip = "With all models, here: about a minute for 30 models."
+            pressed = st.button("Compute them", key="update", type="tertiary", help=tip)
+        if pressed:
+            for one in (question, curve) if before else (question,):
+                queries.answer(at, one)
+            st.rerun()
+
+
+def _since(added: Sequence[str]) -> str:
+    return f"Computed before {counted(len(added), 'model was', 'models were')} added."
 
 
 def show_curve(at: Place, also: tuple[str, ...]) -> None:
     """Draw the headline under every specification."""
     question = Specifications(at.scope, also=also)
+    if earlier := queries.recall_earlier(at, question):
+        answered, added = earlier
+        st.header("Measures", anchor=False)
+        st.caption(_since(added))
+        prose.answer([answered.findings[0].line])
+        figure = question.plot(answered.table).draw(frame.mode(), narrow=frame.narrow())
+        st.plotly_chart(figure, theme=None, key="earlier-specifications")
+        return
     section.draw(
         at,
         question,
@@ -186,9 +214,9 @@ def show_map(at: Place, models: pd.DataFrame) -> None:
     show_exports(at, question, table, scene)
     card, kinds = queries.card(at), finished["modality"].value_counts().items()
     item = "stimuli" if card.holds == "ids" else card.holds
-    counted = listed([f"{count} {name}" for name, count in kinds])
+    kinds_counted = listed([f"{count} {name}" for name, count in kinds])
     made = " Synthetic images." if card.world else ""
-    st.caption(f"{card.size:,} {item}, {counted} models.{made}")
+    st.caption(f"{card.size:,} {item}, {kinds_counted} models.{made}")
     if len(unscored):
         st.caption(f"Without a score: {frame.plain(listed(list(unscored['title'])))} ({reason}).")
     said = [f"{row.control} {row.score:.3f}" for row in features.itertuples()]

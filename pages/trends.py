@@ -9,7 +9,7 @@ frame.draw(
     tabbed(
         {
             "across": Tab("Vision–language", across.show, across.is_offered),
-            "within": Tab("Within a modality", within.show),
+            "within": Tab("By level", within.show),
             "training": Tab("During training", training.show, training.is_offered),
         }
     ),

@@ -23,9 +23,11 @@ from core.questions.topics import find_kind
 from core.recipe import Recipe
 from core.store import View, write_result
 from core.store.view import ABSENT, Reads, resolve
-from core.study.models import open_because, usual
+from core.study.models import is_reality, open_because, usual
 from core.study.parts import Measure
 from core.study.study import Study
+
+LISTS = ("models", "results")  # reads that change if something is added
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,27 @@ def recall(question: StudyQuestion, study: Study) -> Answered | None:
     """
     complete = question.complete(study)
     return _fresh_answer(study, _recipe(complete, study))
+
+
+def recall_earlier(question: StudyQuestion, study: Study) -> tuple[Answered, list[str]] | None:
+    """Return the kept answer from before models were added, and these of the usual ones; None if
+    it is fresh or anything else has changed since.
+    """
+    complete = question.complete(study)
+    recipe, dataset = _recipe(complete, study), study.dataset.name
+    meta = study.store.answer(dataset, name_of(recipe))
+    if meta is None or meta.recipe != recipe:
+        return None
+    changed = [key for key, one in meta.reads.items() if study.store.current(key) != one]
+    models = usual(study.models())
+    names = models.loc[~is_reality(models), "model"]
+    added = [name for name in names if f"embedding:{dataset}:{name}" not in meta.reads]
+    if not added or any(key.partition(":")[0] not in LISTS for key in changed):
+        return None
+    stored = study.store.result(dataset, meta.name)
+    if stored is None or study.store.answer(dataset, meta.name) != meta:  # replaced since
+        return None
+    return Answered(stored[0], from_rows(meta.findings), recipe, meta.reads), added
 
 
 def _fresh_answer(study: Study, recipe: Recipe) -> Answered | None:

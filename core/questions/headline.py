@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from core.competence.records import MEASURED
 from core.figures.grammar import Axis, Dots, Facet, Fixed, Level, Palette, Plot
 from core.metrics import METRICS
 from core.modalities import find_modality
@@ -20,7 +19,7 @@ from core.options import draws_option, option, part, seed_option
 from core.progress import tell_each
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
-from core.questions.competence.question import CompetenceScores, TasksSolved
+from core.questions.competence.question import TasksSolved, unasked
 from core.questions.finding import Finding
 from core.questions.question import Answer, StudyQuestion
 from core.spaces.choices import Clamping
@@ -28,8 +27,7 @@ from core.statistics.nulls import adjust
 from core.statistics.trends import FEW, RankTrend, Setups, rank_trend, specification_curve
 from core.study.comparing import compare_models
 from core.study.layers import NOWHERE, pick, read_choice
-from core.study.models import UNKNOWN, rank_within, skill_values
-from core.study.models import usual as usual_models
+from core.study.models import rank_within, skill_values
 from core.study.parts import Comparison, Measure, Scope
 from core.study.selections import encode
 from core.study.study import Study
@@ -161,21 +159,6 @@ def setups_of(study: Study, also: Collection[str] = ()) -> pd.DataFrame:
     reads = [find_modality(name).reads for name in setups["modality"]]
     ranks = rank_within(setups["competence"], setups["modality"])
     return setups.assign(reads=reads, rank=ranks)
-
-
-def unasked(study: Study) -> list[str]:
-    """Return imported features without a family and without scores of their own, unless their
-    modality has no other models: they count in the headline only if a person says so.
-    """
-    models = usual_models(study.models())
-    imported = [study.entry(name).card.spec.startswith("import:") for name in models["model"]]
-    bare = models["family"].isin(UNKNOWN) & np.array(imported, dtype=bool)
-    if not bare.any():
-        return []
-    scores = ask(CompetenceScores(Scope(study.dataset.name)), study)
-    bare &= ~models["model"].isin(scores.loc[scores["origin"] != MEASURED, "model"])
-    alone = bare.groupby(models["modality"]).transform("all")
-    return list(models.loc[bare & ~alone, "model"])
 
 
 def ranked(side: pd.DataFrame) -> Setups:

@@ -143,6 +143,13 @@ def recall(at: Place, question: StudyQuestion) -> pd.DataFrame | None:
     return found.table
 
 
+def recall_earlier(at: Place, question: StudyQuestion) -> tuple[Answered, list[str]] | None:
+    """Return what `core.questions.asking.recall_earlier` does, if there is no fresh answer."""
+    if recall(at, question) is not None:
+        return None
+    return asking.recall_earlier(question, study(at))
+
+
 def _find(at: Place, question: StudyQuestion) -> Answered | None:
     """Return the held answer, unless files outside the store have changed."""
     found = _held(at).get(question)

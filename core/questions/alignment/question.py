@@ -44,6 +44,7 @@ from core.questions.alignment.calibration import (
 )
 from core.questions.alignment.figures import layer_map, trend
 from core.questions.asking import ask
+from core.questions.competence.question import unasked
 from core.questions.finding import ALPHA, NAN, Finding, listed
 from core.questions.question import Answer, StudyQuestion
 from core.statistics.correlations import spearman_interval
@@ -175,7 +176,9 @@ class Alignment(StudyQuestion):
             find_groups(study, self.calibration.within, (), seed=0)  # refused before work begins
         choose_engine(study, comparison)
         items = READ if self.axis_models == "language" else READ[::-1]
-        x, y = (tuple(finished_models(study, one, unfinished=self.unfinished)) for one in items)
+        every = (finished_models(study, one, unfinished=self.unfinished) for one in items)
+        left = {*unasked(study)}
+        x, y = (tuple(name for name in names if name not in left) for names in every)
         question = replace(self, x=self.x or x, y=self.y or (*y, *known_worlds(study)))
         if question.axis == FIRST_KNOWN:
             one = COMPETENCE if comparison.layers == ALL else usual_axis(question, study)

@@ -15,7 +15,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import pandas as pd
 
-from core.competence.records import BITS
+from core.competence.records import BITS, MEASURED
 from core.encoders.encoder import REALITY
 from core.errors import InputError, UnknownNameError
 from core.figures.grammar import Axis, Dots, Facet, Fixed, Level, Line, Plot, Scale, Size
@@ -32,6 +32,7 @@ from core.statistics.emergence import Stick, compare_fits
 from core.statistics.nulls import adjust
 from core.study.comparing import align_models, check_pairing, choose_engine
 from core.study.models import (
+    UNKNOWN,
     basis_of,
     is_measured,
     is_reality,
@@ -44,7 +45,7 @@ from core.study.models import (
     usual,
     without_variants,
 )
-from core.study.parts import Comparison
+from core.study.parts import Comparison, Scope
 from core.study.scores import TaskScore, known_scores, score_of, select
 from core.study.spaces import by_size
 from core.study.study import Study, known_worlds
@@ -117,6 +118,21 @@ class CompetenceScores(StudyQuestion):
         table = select(table, tasks=self.task, origins=self.origin)
         table = table[table["model"].isin(self.model) | (not self.model)]
         return Answer(table[table["embedded"] | (not self.embedded)].reset_index(drop=True))
+
+
+def unasked(study: Study) -> list[str]:
+    """Return imported features without a family and without scores of their own, unless their
+    modality has no other models: they count only if a person names them.
+    """
+    models = usual(study.models())
+    imported = [study.entry(name).card.spec.startswith("import:") for name in models["model"]]
+    bare = models["family"].isin(UNKNOWN) & np.array(imported, dtype=bool)
+    if not bare.any():
+        return []
+    scores = ask(CompetenceScores(Scope(study.dataset.name)), study)
+    bare &= ~models["model"].isin(scores.loc[scores["origin"] != MEASURED, "model"])
+    alone = bare.groupby(models["modality"]).transform("all")
+    return list(models.loc[bare & ~alone, "model"])
 
 
 @dataclass(frozen=True)

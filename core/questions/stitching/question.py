@@ -199,8 +199,9 @@ class Stitch(StudyQuestion):
             .to_dict()
             for side in "xy"
         }
+        x, y = (next(iter(table.get(f"title_{side}", ())), getattr(self, side)) for side in "xy")
         return Plot(
-            f"Stitches and alignment of {self.x} and {self.y}",
+            f"Stitches and alignment of {x} and {y}",
             marks=(
                 Heat("layer_y", "layer_x", z=Scale("shade", bar=False), label="{text}"),
                 Dots(
@@ -213,8 +214,8 @@ class Stitch(StudyQuestion):
                     name="path of least penalty",
                 ),
             ),
-            x=Axis(self.y, names=names["y"]),
-            y=Axis(self.x, names=names["x"]),
+            x=Axis(y, names=names["y"]),
+            y=Axis(x, names=names["x"]),
             facet=Facet("part", names=parts),
             empty="No pair of layers of these models has been stitched yet.",
             row=44,

@@ -71,10 +71,12 @@ def show_map(at: Place, one: Stitch, kept: int) -> None:
     question = Stitch(at.scope, one.x, one.y, one.fitting, all_layers=True)
     models = queries.models(at).set_index("model")
     every = len(models.loc[one.x, "layers"]) * len(models.loc[one.y, "layers"])
+    titles = {"title_x": models.loc[one.x, "title"], "title_y": models.loc[one.y, "title"]}
     answered = section.draw(
         at,
         question,
         key="layers",
+        plot=lambda table: question.plot(table.assign(**titles)),
         caption=LAYERS,
         seconds=0.0 if kept == every else STITCHING * (every - kept),
         label="Stitch all layers",

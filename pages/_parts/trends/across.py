@@ -15,6 +15,7 @@ from core.questions.competence.question import (
     Downstream,
     TasksSolved,
     find_score,
+    unasked,
     usual_target,
 )
 from core.questions.finding import listed as in_words
@@ -42,6 +43,7 @@ MORE = (
 CAPTION = "A point: mean alignment with the models of the other modality, and its 95% CI."
 PANELS = """A point is a model: its mean alignment with the models of the panel, with 95% CI. Each
 line is one of these. Dashed: linear fit with 95% CI. Dotted: chance."""
+UNASKED = "Not counted: {models} (imported, family unknown), unless named under Options."
 METHODS = """The fit and Spearman's ρ take one point per recipe: its mean over the compared
 recipes. Sizes and seeds of one family count once in p and the interval. Overview instead tests both
 modalities, within each architecture and objective. The **ceiling** is the alignment of two runs
@@ -106,6 +108,10 @@ def show(at: Place) -> None:
     )
     table = answered.table if answered else queries.ask(at, question)
     _list_missing(at, table)
+    if left := {*unasked(queries.study(at))} - {*question.x, *question.y}:
+        titles = queries.models(at).set_index("model")["title"]
+        names = frame.plain(in_words([titles[name] for name in sorted(left)]))
+        st.caption(UNASKED.format(models=names))
     for reason in dict.fromkeys(table.loc[table["score"].isna(), "reason"]):
         st.caption(f"Left out: {frame.plain(reason)}.")
     show_prediction(at, question)

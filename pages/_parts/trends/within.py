@@ -1,5 +1,5 @@
-"""Alignment within a modality: of models on one level of competence or size, and between
-modalities if there are more than two.
+"""Alignment of models on one level of competence or size, and between modalities if there are more
+than two.
 """
 
 from __future__ import annotations

@@ -10,8 +10,10 @@ import pandas as pd
 import pytest
 
 from core.cli import main
-from core.questions.asking import ask
-from core.questions.headline import Headline, by_metric, metrics_plot, unasked
+from core.questions.alignment.question import Alignment
+from core.questions.asking import ask, recall, recall_earlier
+from core.questions.competence.question import unasked
+from core.questions.headline import Headline, by_metric, metrics_plot
 from core.statistics.trends import FEW
 from core.store import Store, View
 from core.study.comparing import align_models
@@ -118,6 +120,12 @@ def test_imports_of_unknown_family_count_only_if_they_are_named(tmp_path: Path) 
     assert main([*words, "--store", str(root)]) == 0
     study = Study(Store(root), "cave")
     assert unasked(study) == ["mine"]
+    aligned = Alignment(Scope("cave")).complete(study)
+    assert "mine" not in {*aligned.x, *aligned.y}
+    assert recall(Headline(Scope("cave")), study) is None
+    earlier, added = recall_earlier(Headline(Scope("cave")), study)
+    pd.testing.assert_frame_equal(earlier.table, before)
+    assert added == ["mine"]
     pd.testing.assert_frame_equal(ask(Headline(Scope("cave")), study), before)
     counted = ask(Headline(Scope("cave"), also=("mine",)), study)
     assert counted["language"].tolist() == [7, 7]
