@@ -164,7 +164,7 @@ def test_overview_counts_and_draws_its_plots(opened, demo):
 @pytest.mark.parametrize(
     ("tab", "figures", "commands"),
     [
-        ("metrics", ["trend-by-metric", "agreement"], ["specifications", "metrics agreement"]),
+        ("metrics", ["agreement"], ["metrics agreement", "specifications"]),
         ("k", ["trends", "over-k"], ["metrics trends --over k", "metrics pair --a llama-m"]),
         ("n", ["over-n"], ["metrics pair --a llama-m --b vit-clip-m --over stimuli"]),
     ],

@@ -92,12 +92,12 @@ def _layer_axis(layers: pd.Series, *, upright: bool = False) -> Axis:
         network, number = layer[0], layer[1:]
         if not number.isdecimal():
             names[layer] = layer
-        elif network == SINGLE or (upright and number != "1"):
+        elif network == SINGLE:
             names[layer] = f"layer {number}"
-        elif upright:
-            names[layer] = f"network {network}, layer 1"
+        elif number != "1":
+            names[layer] = number
         else:
-            names[layer] = f"{network} 1" if number == "1" else number
+            names[layer] = f"network {network}, layer 1" if upright else f"{network} 1"
     return Axis(names=names)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -79,16 +80,22 @@ def show(at: Place) -> None:
         ),
     }
     behind = ("model", "rank", "bandwidth", "seed")
-    above, trend = st.container(), has_trend(at) and _is_tested(at)
-    if trend:
-        st.header("Do metrics agree?", anchor=False)
-    with bar.controls_bar():
-        question = controls.pick(MetricAgreement, at, look, more=behind)
-    at = replace(at, scope=question.scope)
-    if trend:
-        with above, frame.part():
+
+    def show_agreement() -> None:
+        with bar.controls_bar():
+            question = controls.pick(MetricAgreement, at, look, more=behind)
+        here = replace(at, scope=question.scope)
+        section.draw(here, question, key="agreement", caption=PAIRS, methods=RANKED)
+
+    trend = has_trend(at)
+    if trend and _is_tested(at):
+        with frame.part():
             show_trends(at)
-    section.draw(at, question, key="agreement", caption=PAIRS, methods=RANKED)
+        frame.fold("Do metrics agree?", show_agreement, key="matrix", link=look)
+    else:
+        show_agreement()
+        if trend:
+            frame.fold("Trend by metric", partial(show_trends, at), key="trend")
     if trend:
         section.closed(
             "Every pair of models, by metric",
@@ -121,10 +128,10 @@ def _print_properties() -> None:
 
 
 def _is_tested(at: Place) -> bool:
-    """Return whether the trend has a ρ, or is still to be computed."""
+    """Return whether there is a ρ by some metric that is kept or quick to compute."""
     question = Specifications(at.scope)
     if runner.waits(at, question, lambda: question.seconds(queries.study(at))):
-        return True
+        return False
     return bool(queries.ask(at, question)["rho"].notna().any())
 
 

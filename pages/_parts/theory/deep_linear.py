@@ -39,8 +39,7 @@ SYMMETRY = """The symmetry multiplies a layer's weights by a matrix and the next
 inverse. The loss stays; the entropy S, the mean squared gradient of single samples, has one minimum
 λ*, and noise drives the weights there (equations 21 to 36). S is shown over the least of all
 minima, the loss above its floor."""
-LAYERS = """A cell: similarity of two hidden layers of networks that learn the same labels. 1: equal
-up to rotation and scale."""
+LAYERS = "A cell: similarity of two hidden layers. 1: equal up to rotation and scale."
 BROKEN = "Click a row to open its run."
 REACHED = """The least alignment of two networks without the assumption (at the edge of stability,
 with the theorem's solution)."""

@@ -17,8 +17,8 @@ from pages._shared.queries import Place
 
 CAPTION = """Each row: a prediction, the test that decides it and its 95% CI. q: FDR-adjusted."""
 NEEDED = """No prediction is testable here: they need two families or objectives with models of two
-sizes or competences each. The command below imports a table with the columns file, family,
-objective, parameters and competence."""
+sizes or competences. Import a table with the columns file, family, objective, parameters,
+competence."""
 METHODS = """Which test decides was fixed before any was run. **Multitask**: a model of more tasks
 has fewer solutions. **Capacity**: larger models come closer to the best solution. **Simplicity**:
 networks prefer simple solutions, here a low effective rank. Permutations are of trainings within

@@ -198,7 +198,7 @@ def test_layer_maps_name_networks_and_layers():
     names = ["a1", "a2", "b1"]
     pairs = pd.DataFrame(list(product(names, names)), columns=["row", "column"])
     figure = layer_maps(pairs.assign(alignment=1.0)).draw("light")
-    rows = ["network a, layer 1", "layer 2", "network b, layer 1"]
+    rows = ["network a, layer 1", "2", "network b, layer 1"]
     assert list(figure.layout.yaxis.ticktext) == rows
     assert list(figure.layout.xaxis.ticktext) == ["a 1", "2", "b 1"]
     single = pd.DataFrame({"row": ["h1", "h2"], "column": ["h1", "theory"], "alignment": 1.0})
