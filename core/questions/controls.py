@@ -8,14 +8,15 @@ partial alignment.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float, Float64, Int64
+from jaxtyping import Float, Int
 
 from core.errors import FeatureError, MetricError, NotApplicableError, PlatoscopeError
 from core.figures.grammar import Axis, Dots, Fixed, Level, Line, Palette, Plot
@@ -31,7 +32,7 @@ from core.questions.asking import answer, ask
 from core.questions.captions import embedded_levels, texts_at
 from core.questions.competence.question import TasksSolved
 from core.questions.finding import ALPHA, NAN, Finding, listed
-from core.questions.headline import ranked, setups_of
+from core.questions.headline import rank_finding, ranked, setups_of
 from core.questions.question import Answer, StudyQuestion
 from core.questions.simple import simple_features
 from core.spaces.neighbors import nearest
@@ -39,11 +40,14 @@ from core.spaces.preprocess import normalize_rows
 from core.statistics.controls import (
     LEVEL,
     Difference,
+    Groups,
     Regression,
+    Space,
     Values,
     check_groups,
     compare_paired,
     components,
+    count_movable,
     gallery_scores,
     group,
     indicators,
@@ -71,9 +75,13 @@ COMPONENTS = 16  # of each simple feature, regressed out of all models
 NO_CONTROL = "this dataset has no image or caption to compute features of"
 NO_FACTOR = "this dataset has no labels that several stimuli share"
 FREE, FACTOR, CLUSTER = "all stimuli", "within categories", "within clusters"
+JOINT = "within conjunctions"
+SHADES = {FREE: "soft", FACTOR: "text", JOINT: "text", CLUSTER: "ember"}
 REGRESSED = "all factors regressed out"
-Space = Float[np.ndarray, "n _"]
 P = TypeVar("P", "ControlCategories", "ControlLadder", "ControlGallery")
+
+
+BEYOND = partial(Finding, digits=3, over="stimuli", expected="+")
 
 
 def most_competent(scope: Scope, study: Study, *, k: int) -> tuple[str, str]:
@@ -124,18 +132,19 @@ class ControlCategories(StudyQuestion):
     """Do two models share more than categories?
 
     The score of their best layers, with nulls that permute all stimuli, only those of one value of
-    a factor, and only those of one cluster; and the score of what a regression on all factors
-    leaves of these layers. Clusters of the compared spaces hide part of what they share and split
-    what labels would join, so they only show a curve.
+    a factor, of one conjunction of the hardest factors, and of one cluster; and the score of what a
+    regression on all factors leaves of these layers. Clusters of the compared spaces hide part of
+    what they share and split what labels would join, so they only show a curve.
     """
 
     command = "controls categories"
-    version = 6
+    version = 7
     columns: ClassVar[Mapping[str, str]] = {
-        "null": "which stimuli the null permutes: all, those within categories or clusters, or all"
-        " once the factors are regressed out",
-        "name": "the factor, or the number of clusters",
+        "null": "which stimuli the null permutes: all, those within categories, conjunctions or"
+        " clusters, or all once the factors are regressed out",
+        "name": "the factor or factors, or the number of clusters",
         "categories": "how many",
+        "moved": "stimuli that share their category with others, so that a null can permute them",
         "score": "alignment of the two models' best layers, by mutual k-NN",
         "expected": "alignment of spaces that share nothing but these categories, in one layer",
         "null_mean": "mean score of the permutations, layers chosen again",
@@ -154,44 +163,48 @@ class ControlCategories(StudyQuestion):
         return complete(self, study)
 
     def answer(self, study: Study) -> Answer:
-        models = (self.pair.x, self.pair.y)
+        factors = _factors(study)
+        rows = [self._null(study, FREE, "")]
+        rows += [self._null(study, FACTOR, name) for name in tell_each(factors, "factors")]
+        hardest = sorted(rows[1:], key=lambda row: -row["null_mean"])
+        if joint := _conjunction(study, [row["name"] for row in hardest]):
+            rows.append(self._null(study, JOINT, joint))
         few = [count for count in CLUSTERS if count <= study.size // 8]
-        ways = [(FREE, ""), *((FACTOR, name) for name in _factors(study))]
-        ways += [(CLUSTER, str(count)) for count in few]
-        rows = []
-        for null, within in tell_each(ways, "nulls"):
-            groups = np.zeros(study.size, np.int64)
-            if within:
-                groups = find_groups(study, within, models, seed=self.seed)
-            question = Alignment(
-                self.scope,
-                (self.pair.x,),
-                (self.pair.y,),
-                axis="",
-                comparison=Comparison(k=self.k),
-                calibration=Calibration(self.null, within=within, seed=self.seed),
-            )
-            found = ask(question, study).iloc[0]
-            same = {name: found[name] for name in ("score", "null_mean", "threshold", "p", "n")}
-            rows.append(
-                {
-                    "null": null,
-                    "name": within,
-                    "categories": int(groups.max()) + 1,
-                    **same,
-                    "expected": shared_by_categories(groups, k=self.k),
-                    "reason": found["reason"],
-                }
-            )
-        if names := _factors(study):
-            rows.append(self._regress(_drawn(study, self.seed), names))
+        rows += [self._null(study, CLUSTER, str(count)) for count in tell_each(few, "clusters")]
+        if factors:
+            rows.append(self._regress(_drawn(study, self.seed), factors))
         table = pd.DataFrame(rows, columns=list(self.columns))
         return Answer(table, self._findings(table, _titles(study, self.pair)))
+
+    def _null(self, study: Study, null: str, within: str) -> dict[str, Any]:
+        """Return the score with a null that permutes within these categories."""
+        models, groups = (self.pair.x, self.pair.y), np.zeros(study.size, np.int64)
+        if within:
+            groups = find_groups(study, within, models, seed=self.seed)
+        question = Alignment(
+            self.scope,
+            models[:1],
+            models[1:],
+            axis="",
+            comparison=Comparison(k=self.k),
+            calibration=Calibration(self.null, within=within, seed=self.seed),
+        )
+        found = ask(question, study).iloc[0]
+        names = ("score", "null_mean", "threshold", "p", "n", "reason")
+        return {
+            "null": null,
+            "name": within,
+            "categories": int(groups.max()) + 1,
+            "moved": count_movable(groups),
+            "expected": shared_by_categories(groups, k=self.k),
+            **{name: found[name] for name in names},
+        }
 
     def _regress(self, study: Study, names: Collection[str]) -> dict[str, Any]:
         """Return what is left of the score once all factors are regressed out."""
         factors = [factor_groups(study, name) for name in names]
         row = {"null": REGRESSED, "name": "", "categories": len(factors), "reason": ""}
+        row["moved"] = study.size
         x, y = (normalize_rows(study.spaces(name)[layer]) for name, layer in self.pair.places)
         orders = draw_orders(study.size, count=self.null, seed=self.seed)
         try:
@@ -203,52 +216,37 @@ class ControlCategories(StudyQuestion):
         return row | numbers | {"n": found.n}
 
     def _findings(self, table: pd.DataFrame, titles: str) -> list[Finding]:
-        def beyond(claim: str, row: pd.Series, note: str = "") -> Finding:
-            return Finding(
-                claim,
+        def beyond(claim: str, row: Mapping[Hashable, Any], note: str = "") -> Finding:
+            return BEYOND(
+                f"{titles} align beyond {claim}",
                 row["score"] - row["null_mean"],
                 p=row["p"],
                 least=1 / (self.null + 1),
                 name="score − null",
-                digits=3,
                 n=int(row["n"]),
-                over="stimuli",
-                expected="+",
                 reason=row["reason"],
                 note=note,
             )
 
-        chance = beyond(f"{titles} align beyond chance", table.iloc[0])
-        claim = f"{titles} align beyond the sum of all categorical factors"
-        factors = table[table["null"] == FACTOR]
-        if factors.empty:
+        rows = table.sort_values(["p", "null_mean"], kind="stable").to_dict("records")
+        of = {null: [row for row in rows if row["null"] == null] for null in (FREE, FACTOR, JOINT)}
+        chance, every = beyond("chance", of[FREE][0]), "the sum of all categorical factors"
+        if not of[FACTOR]:
+            claim = f"{titles} align beyond {every}"
             return [Finding(claim, expected="+", reason=NO_FACTOR), chance]
-        worst = factors.sort_values(["p", "null_mean"]).iloc[-1]
+        left, worst, rest = table.iloc[-1].to_dict(), of[FACTOR][-1], ""
+        if not left["reason"]:
+            rest = f"Of {left['n']:,} stimuli, {left['score']:.3f} is left, null"
+            rest += f" {left['null_mean']:.3f}."
         note = f"Least beyond {worst['categories']} categories of {worst['name']}"
-        note += f", of {len(factors)} factors." if len(factors) > 1 else "."
-        left = table[table["null"] == REGRESSED].iloc[0]
-        rest = (
-            f"Of {left['n']:,} stimuli, {left['score']:.3f} is left, null {left['null_mean']:.3f}."
-        )
-        single = f"{titles} share more than any one labeled factor"
-        findings = [
-            beyond(claim, left, "" if left["reason"] else rest),
-            beyond(single, worst, note),
-            chance,
-        ]
-        clusters = table[table["null"] == CLUSTER]
-        if len(clusters):
-            last = clusters.iloc[-1]
-            least = last["score"] - last["null_mean"]
-            claim = f"They align beyond {last['name']} clusters of the two models"
-            more = {
-                "p": last["p"],
-                "least": 1 / (self.null + 1),
-                "name": "score − null",
-                "digits": 3,
-                "expected": "+",
-            }
-            findings.append(Finding(claim, least, **more))
+        note += f", of {len(of[FACTOR])} factors." if len(of[FACTOR]) > 1 else "."
+        single = beyond("any one labeled factor", worst, note)
+        findings = [beyond(every, left, rest), chance, single]
+        for row in of[JOINT]:
+            note = f"{row['categories']:,} combinations; {row['moved']:,} stimuli share theirs"
+            note += " with others and were permuted."
+            names = listed(row["name"].split(","))
+            findings.append(beyond(f"combinations of {names}", row, note))
         return findings
 
     def plot(self, table: pd.DataFrame) -> Plot:
@@ -257,21 +255,23 @@ class ControlCategories(StudyQuestion):
         """
         counts = table["categories"].astype(str)
         labels = table["name"] + " (" + counts + ")"
-        labels = labels.mask(table["null"] == FREE, FREE)
-        labels = labels.mask(table["null"] == REGRESSED, REGRESSED)
+        labels = labels.mask(table["null"].isin((FREE, REGRESSED)), table["null"])
         labels = labels.mask(table["null"] == CLUSTER, counts + " clusters")
         factors = table[table["null"] == FACTOR].nlargest(HARDEST, "null_mean").index
         shown = table.assign(label=labels)
         shown = shown[(shown["null"] != FACTOR) | shown.index.isin(factors)]
         left = shown[shown["null"] == REGRESSED]
-        shown = shown.assign(score=table["score"].iloc[0])  # the line is that of the whole layers
-        card = ("<b>{label}</b>", "null {null_mean:.3f}, 95% {threshold:.3f}", "{p:p}")
+        least = 1 / (self.null + 1)
+        said = [Finding("", p=p, least=least).p_text if p == p else "" for p in shown["p"]]
+        # the line is that of the whole layers
+        shown = shown.assign(score=table["score"].iloc[0], p_text=said)
+        card = ("<b>{label}</b>", "null {null_mean:.3f}, 95% {threshold:.3f}", "{p_text}")
         return Plot(
             "More than categories",
             marks=(
                 Dots(
                     *("null_mean", "label"),
-                    color=Palette("null", {FREE: "soft", FACTOR: "text", CLUSTER: "ember"}),
+                    color=Palette("null", SHADES),
                     left="null_mean",
                     right="threshold",
                     card=card,
@@ -285,7 +285,7 @@ class ControlCategories(StudyQuestion):
         ).over(shown)
 
 
-def _factors(study: Study) -> dict[str, Int64[np.ndarray, " n"]]:
+def _factors(study: Study) -> dict[str, Groups]:
     """Return the categories of each factor whose values are few and mostly shared."""
     kept = {}
     for name in study.store.stimuli(study.dataset.name).drop(columns="stimulus"):
@@ -295,6 +295,18 @@ def _factors(study: Study) -> dict[str, Int64[np.ndarray, " n"]]:
             if 2 <= groups.max() + 1 <= MOST_CATEGORIES:
                 kept[str(name)] = groups
     return kept
+
+
+def _conjunction(study: Study, names: Sequence[str]) -> str:
+    """Return, with commas, as many of these factors as leave half of the stimuli others of their
+    conjunction, each added in turn if it can be; "" of fewer than two.
+    """
+    joint = list[str]()
+    for name in names:
+        both = ",".join((*joint, name))
+        if "," not in name and 2 * count_movable(factor_groups(study, both)) >= study.size:
+            joint.append(name)
+    return ",".join(joint) if len(joint) > 1 else ""
 
 
 @dataclass(frozen=True)
@@ -348,20 +360,16 @@ class ControlLadder(StudyQuestion):
         def rung(name: str, of: Item | None, layers: Sequence[Space]) -> tuple[int, dict[str, Any]]:
             """Set layers against the model that reads something else; return the best one."""
             other = next((one for one, kind in kinds.items() if kind != of), second)
-            k = self.k
-            lists = np.stack([nearest(layer, k=k + 1) for layer in layers])
-            others = study.neighbors(other, k=k + 1)
-            scores = overlaps(lists, others, k=k)
+            lists = np.stack([nearest(layer, k=self.k + 1) for layer in layers])
+            others = study.neighbors(other, k=self.k + 1)
+            scores = overlaps(lists, others, k=self.k)
             at, to = np.unravel_index(np.nanargmax(scores), scores.shape)
-            terms[name] = find_influences(lists[at], others[to], k=k, share=mutual_share)
+            terms[name] = find_influences(lists[at], others[to], k=self.k, share=mutual_share)
             half = LEVEL * terms[name][1].std(ddof=1) / math.sqrt(study.size)
-            row = {"control": name, "of": of, "against": models.loc[other, "title"]}
             score = scores[at, to]
-            return int(at), row | {
-                "score": score,
-                "low": max(score - half, 0.0),
-                "high": score + half,
-            }
+            row = {"control": name, "of": of, "against": models.loc[other, "title"]}
+            row |= {"score": score, "low": max(score - half, 0.0), "high": score + half}
+            return int(at), row
 
         def left(controls: Sequence[Space]) -> dict[str, Any]:
             try:
@@ -424,8 +432,10 @@ class ControlLadder(StudyQuestion):
             there, back, names = back, there, names[::-1]
         errors = back[1], there[1]
         found = compare_paired(back[0], there[0], errors=errors, draws=DRAWS, seed=self.seed)
-        return replace(
-            _beyond(f"{names[0]} tells more of {names[1]} than the reverse", found, len(x)),
+        return _beyond(
+            f"{names[0]} tells more of {names[1]} than the reverse",
+            found,
+            len(x),
             name="information imbalance, difference",
             note=f"Imbalance {there[0].mean():.2f} against {back[0].mean():.2f}; 1 if unrelated.",
         )
@@ -436,17 +446,13 @@ class ControlLadder(StudyQuestion):
         if last.empty:
             return Finding(claim, expected="+", reason=NO_CONTROL)
         row = last.iloc[0]
-        return Finding(
+        return BEYOND(
             claim,
-            row["partial"],
-            row["partial_low"],
-            row["partial_high"],
-            row["p"],
+            *(row[name] for name in ("partial", "partial_low", "partial_high", "p")),
             least=1 / (self.null + 1),
             name="partial r",
+            digits=2,
             n=int(row["n"]),
-            over="stimuli",
-            expected="+",
             reason=row["reason"],
             note="" if row["reason"] else f"Before the regression r = {row['raw']:.2f}.",
         )
@@ -478,19 +484,9 @@ class ControlLadder(StudyQuestion):
 ALL_CONTROLS = "all simple features"
 
 
-def _beyond(claim: str, found: Difference, n: int) -> Finding:
-    return Finding(
-        claim,
-        found.value,
-        found.low,
-        found.high,
-        found.p,
-        name="difference",
-        digits=3,
-        n=n,
-        over="stimuli",
-        expected="+",
-    )
+def _beyond(claim: str, found: Difference, n: int, **more: Any) -> Finding:
+    values = found.value, found.low, found.high, found.p
+    return BEYOND(claim, *values, **{"name": "difference", "n": n} | more)
 
 
 def _drawn(study: Study, seed: int) -> Study:
@@ -563,12 +559,10 @@ class ControlTrend(StudyQuestion):
         rows = []
         for without, columns in tell_each(known.items(), "regressions"):
             row = {"without": without, "columns": len(columns), "n": study.size, "reason": ""}
+            scores, n = pairs["score"], study.size
             try:
-                scores, n = (
-                    self._score(study, pairs, columns, k)
-                    if columns
-                    else (pairs["score"], study.size)
-                )
+                if columns:
+                    scores, n = self._score(study, pairs, columns, k)
             except MetricError as error:
                 rows.append(row | asdict(RankTrend(reason=str(error))))
                 continue
@@ -584,42 +578,34 @@ class ControlTrend(StudyQuestion):
             )
             rows.append(row | {"n": n, "mean": scores.mean()} | asdict(trend))
         counted = int(vision["rank"].notna().sum() + language["rank"].notna().sum())
+        claim, findings = "Better models align more across vision and language", list[Finding]()
+        for row in rows:
+            within = f" once {row['without']} are regressed out" if row["columns"] else ""
+            findings.append(rank_finding(claim + within, row, n=counted, digits=4))
         every = pd.DataFrame(rows).assign(setups=counted)
-        every = every.reindex(columns=list(self.columns))
-        findings = [self._finding(row) for row in every.to_dict("records")]
-        return Answer(every, findings)
+        return Answer(every.reindex(columns=list(self.columns)), findings)
 
     def _score(
         self, study: Study, pairs: pd.DataFrame, columns: Sequence[Values], k: int
     ) -> tuple[pd.Series, int]:
         """Return the mutual k-NN of each pair's residuals, and over how many stimuli."""
-        regression, near = Regression.on(columns, k=k), dict[tuple[str, int], np.ndarray]()
+        regression = Regression.on(columns, k=k)
+        near = dict[tuple[str, int], Int[np.ndarray, "1 m k"]]()
+        sides = [(f"model_{side}", f"layer_{side}") for side in "xy"]
+        rows = pairs.to_dict("records")
+        places = {(row[model], row[layer]) for row in rows for model, layer in sides}
+        for model, layer in tell_each(sorted(places), "layers"):
+            with suppress(FeatureError, MetricError):  # of one model, which then has no score
+                rest = regression.leave(normalize_rows(study.spaces(model)[layer]))
+                near[model, layer] = regression.neighbors(rest, k=k)[None]
         scores = []
-        for pair in pairs.to_dict("records"):
-            places = [(pair[f"model_{side}"], pair[f"layer_{side}"]) for side in "xy"]
-            for place in places:
-                if place not in near:
-                    space = normalize_rows(study.spaces(place[0])[place[1]])
-                    near[place] = regression.neighbors(regression.leave(space), k=k)
-            first, second = (near[place][None] for place in places)
-            scores.append(float(overlaps(first, second, k=k)[0, 0]))
+        for row in rows:
+            ends = [near.get((row[model], row[layer])) for model, layer in sides]
+            score = NAN
+            if ends[0] is not None and ends[1] is not None:
+                score = float(overlaps(*ends, k=k)[0, 0])
+            scores.append(score)
         return pd.Series(scores, pairs.index), int(regression.free.sum())
-
-    def _finding(self, row: Mapping[str, Any]) -> Finding:
-        within = "" if row["without"] == "nothing" else f" once {row['without']} are regressed out"
-        rises, least = row["change"] > 0, 1 / max(row["draws"] or 1, 1)
-        return Finding(
-            f"Better models align more across vision and language{within}",
-            row["change"],
-            row["low"],
-            row["high"],
-            row["p"] if rises else max(1 - row["p"], least),
-            name="best − worst third",
-            digits=4,
-            n=int(row["setups"]),
-            expected="+",
-            reason=row["reason"],
-        )
 
     def plot(self, table: pd.DataFrame) -> Plot:
         """Draw the change from the least to the most competent third without each."""
@@ -653,7 +639,7 @@ class ControlGallery(StudyQuestion):
     """
 
     command = "controls gallery"
-    version = 5
+    version = 6
     columns: ClassVar[Mapping[str, str]] = {
         "setting": "one caption and image each, or the mean of several",
         "size": "stimuli in the gallery",
@@ -681,8 +667,8 @@ class ControlGallery(StudyQuestion):
         factors = _factors(study)
         by = max(factors, key=lambda name: factors[name].max(), default="")
         groups = factors[by] if by else np.arange(study.size)
-        rows, single = self._curve(SINGLE, x, y, groups, by)
-        captions: list[Finding] = []
+        averaged = list[tuple[str, Space, Space, Groups]]()
+        unshared = ""
         reader = next((one for one in names if study.entry(one).level is not None), "")
         if reader:
             other = y if reader == self.pair.x else x
@@ -693,32 +679,28 @@ class ControlGallery(StudyQuestion):
             }
             if len(texts) > 1:
                 mean = normalize_rows(np.mean([*texts.values()], axis=0))
-                more, averaged = self._curve(
-                    f"mean of {len(texts)} captions", mean, other, groups, by
-                )
-                rows += more
-                if len(averaged) and len(single):
-                    found = compare_paired(averaged, single, draws=DRAWS, seed=self.seed)
-                    claim = f"The mean of {len(texts)} captions per image aligns more than one"
-                    captions.append(replace(_beyond(claim, found, len(single)), over="queries"))
+                averaged.append((f"mean of {len(texts)} captions", mean, other, groups))
             alike = {level: _same_texts(texts_at(study, level)) for level in texts}
-            count, level = max(
-                ((int(_sharing(alike[one]).sum()), one) for one in texts), default=(0, "")
-            )
+            count, level = max(((count_movable(alike[one]), one) for one in texts), default=(0, ""))
             if count < study.size / 2:
-                why = f"{count:,} of {study.size:,} images share a caption"
-                rows.append({"setting": SHARED, "size": study.size, "reason": why})
+                unshared = f"{count:,} of {study.size:,} images share a caption"
             else:
                 shared = alike[level]
                 read, seen = (_means(one, shared) for one in (texts[level], other))
                 first = np.unique(shared, return_index=True)[1]  # of the images with one caption
-                rows += self._curve(SHARED, read, seen, groups[first], by)[0]
+                averaged.append((SHARED, read, seen, groups[first]))
+        rows, last = list[dict[str, Any]](), dict[str, Values]()
+        for setting, *what in [(SINGLE, x, y, groups), *averaged]:
+            more, last[setting] = self._curve(setting, *what, by)
+            rows += more
+        if unshared:
+            rows.append({"setting": SHARED, "size": study.size, "reason": unshared})
         table = pd.DataFrame([{"reason": "", **row} for row in rows], columns=list(self.columns))
-        return Answer(table, [*self._findings(table, _titles(study, self.pair)), *captions])
+        return Answer(table, self._findings(table, last, _titles(study, self.pair)))
 
     def _curve(
-        self, setting: str, x: Space, y: Space, groups: Int64[np.ndarray, " n"], by: str
-    ) -> tuple[list[dict[str, Any]], Float64[np.ndarray, " queries"]]:
+        self, setting: str, x: Space, y: Space, groups: Groups, by: str
+    ) -> tuple[list[dict[str, Any]], Values]:
         """Return a row per gallery, and each query's share of common neighbors in the largest."""
         n = len(x)
         queries = min(QUERIES, n // 4)
@@ -738,7 +720,9 @@ class ControlGallery(StudyQuestion):
             rows.append(row | {"size": size, "chance": self.k / (size - 1)} | measured)
         return rows, scores[-1]
 
-    def _findings(self, table: pd.DataFrame, titles: str) -> list[Finding]:
+    def _findings(
+        self, table: pd.DataFrame, scores: Mapping[str, Values], titles: str
+    ) -> list[Finding]:
         known = table[table["setting"] == SINGLE].dropna(subset="score")
         if known.empty:
             reason = str(table["reason"].iloc[0])
@@ -748,24 +732,27 @@ class ControlGallery(StudyQuestion):
         if last["categories"]:
             most = f"{last['expected']:.3f}"
             note += f" {last['categories']} alone could give at most {most}."
-        reason = ""
-        if last["size"] <= LARGEST:
-            reason = "the dataset has no larger gallery"
-        return [
-            Finding(
-                f"{titles} align beyond chance among {last['size']:,} stimuli",
-                last["score"] - last["chance"],
-                last["low"] - last["chance"],
-                last["high"] - last["chance"],
-                name="score − chance",
-                digits=3,
-                n=int(last["queries"]),
-                over="queries",
-                expected="+",
-                reason=reason,
-                note=note,
-            )
-        ]
+
+        def above_chance(claim: str, row: pd.Series, **more: Any) -> Finding:
+            ends = (row[name] - row["chance"] for name in ("score", "low", "high"))
+            n = int(row["queries"])
+            return BEYOND(claim, *ends, name="score − chance", n=n, over="queries", **more)
+
+        claim = f"{titles} align beyond chance among {last['size']:,} stimuli"
+        few = "the dataset has no larger gallery" if last["size"] <= LARGEST else ""
+        findings = [above_chance(claim, last, reason=few, note=note)]
+        largest = table[table["setting"] != SINGLE].dropna(subset="score")
+        for _, row in largest.drop_duplicates("setting", keep="last").iterrows():
+            own, note = scores[row["setting"]], f"{row['score']:.3f} among {row['size']:,}"
+            if row["setting"] == SHARED:
+                claim = "The means of images with one caption align beyond chance"
+                findings.append(above_chance(claim, row, note=f"{note}."))
+                continue
+            found = compare_paired(own, scores[SINGLE], draws=DRAWS, seed=self.seed)
+            claim = f"The {row['setting']} of an image aligns more than one caption"
+            note += f", {last['score']:.3f} with one caption."
+            findings.append(_beyond(claim, found, len(own), over="queries", note=note))
+        return findings
 
     def plot(self, table: pd.DataFrame) -> Plot:
         """Draw the score over the size of the gallery, with chance and categories alone."""
@@ -804,18 +791,13 @@ class ControlGallery(StudyQuestion):
 SINGLE, SHARED = "one caption, one image", "mean of images with one caption"
 
 
-def _same_texts(texts: Sequence[Sequence[str]]) -> Int64[np.ndarray, " n"]:
+def _same_texts(texts: Sequence[Sequence[str]]) -> Groups:
     """Number the captions; case, spaces and a final period make no other caption."""
     plain = [" ".join(" ".join(one).casefold().split()).rstrip(".") for one in texts]
     return group(pd.Series(plain))
 
 
-def _sharing(groups: Int64[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
-    shared: np.ndarray = np.bincount(groups)[groups] > 1
-    return shared
-
-
-def _means(space: Space, groups: Int64[np.ndarray, " n"]) -> Float[np.ndarray, "groups _"]:
+def _means(space: Space, groups: Groups) -> Float[np.ndarray, "groups _"]:
     """Return the mean over each group's rows."""
     sums = np.zeros((groups.max() + 1, space.shape[1]))
     np.add.at(sums, groups, space)
@@ -909,8 +891,10 @@ class ControlRanks(StudyQuestion):
         lead = Difference(first["lead"], first["low"], first["high"], first["p"], first["needed"])
         claim = f"{first['title']} is more aligned than every other {self.of} model"
         findings = [
-            replace(
-                _beyond(claim, lead, int(first["n"])),
+            _beyond(
+                claim,
+                lead,
+                int(first["n"]),
                 name="lead",
                 reason=f"tied with {listed(tied)}" if tied else "",
                 note=f"{first['apart']:.0%} of all pairs differ.",
@@ -953,6 +937,7 @@ class ControlRanks(StudyQuestion):
             ),
             x=Axis("rank by mean alignment with the other modality", whole=True),
             y=Axis("", names=list(table["title"])),
+            height=90 + 28 * len(table),  # names may take two lines
             empty="No ranks can be compared.",
         ).over(table)
 
@@ -976,7 +961,7 @@ class ControlMarks(StudyQuestion):
     """
 
     command = "controls marks"
-    version = 11
+    version = 12
     listed = False
     columns: ClassVar[Mapping[str, str]] = {
         "mark": "what the alignment survives",
@@ -999,7 +984,7 @@ class ControlMarks(StudyQuestion):
         with suppress(PlatoscopeError):
             titles = _titles(study, complete(ControlLadder(self.scope), study).pair)
         _, (labels, *more) = of(ControlCategories(self.scope))
-        within, chance = (more if len(more) > 1 else [labels, *more, labels])[:2]
+        chance, *factors = more or [labels]
         _, (features, *more) = of(ControlLadder(self.scope))
         ahead = more[0] if more else features
         curve, (among, *_) = of(ControlGallery(self.scope))
@@ -1015,7 +1000,7 @@ class ControlMarks(StudyQuestion):
 
         findings = [
             chance,
-            last_of(ALL_FACTORS, within, labels),
+            last_of(ALL_FACTORS, *factors[:1], labels, *factors[1:]),
             last_of(ALL_FEATURES, features, ahead),
         ]
         numbers = [findings[0].p_text, *(one.statistics for one in findings[1:]), "", ""]
@@ -1024,7 +1009,7 @@ class ControlMarks(StudyQuestion):
         if among.verdict != "unknown":
             last = curve[curve["setting"] == SINGLE].iloc[-1]
             times = last["score"] / last["chance"]
-            shorts[3] = f"{times:.1f}× chance"
+            shorts[3] = f"{times:.1f}×"
             said = f"{times:.1f} times chance"
             numbers[3] = "; ".join(filter(None, (said, among.reason)))
         if lead.verdict != "unknown":

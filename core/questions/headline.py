@@ -4,7 +4,7 @@ same trend under many ways to measure it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any, ClassVar
@@ -116,27 +116,40 @@ class Headline(StudyQuestion):
 
     def _findings(self, table: pd.DataFrame) -> list[Finding]:
         """Return the claim in best and in last layers; p is one-sided, of the direction seen."""
-        findings = []
-        for row in table.to_dict("records"):
-            rises = self.measure.toward * row["change"] > 0
-            fall = max(1 - row["p"], 1 / max(row["draws"], 1))
-            where = " in last layers" if row["layers"] == "last" else ""
-            findings.append(
-                Finding(
-                    f"Better models align more across vision and language{where}",
-                    row["change"],
-                    row["low"],
-                    row["high"],
-                    row["p"] if rises else fall,
-                    name="best − worst third",
-                    unit=self.measure.spec.short,
-                    digits=3,
-                    n=int(row["counted"]),
-                    expected="+" if self.measure.toward > 0 else "-",
-                    reason=row["reason"],
-                )
+        claim = "Better models align more across vision and language"
+        return [
+            rank_finding(
+                f"{claim} in last layers" if row["layers"] == "last" else claim,
+                row,
+                toward=self.measure.toward,
+                unit=self.measure.spec.short,
+                n=int(row["counted"]),
+                digits=3,
             )
-        return findings
+            for row in table.to_dict("records")
+        ]
+
+
+def rank_finding(
+    claim: str, trend: Mapping[Hashable, Any], *, toward: int = 1, **more: Any
+) -> Finding:
+    """Return whether alignment rises with competence; p is one-sided, of the direction seen. trend:
+    the fields of a `RankTrend`.
+    """
+    p = trend["p"]
+    if not toward * trend["change"] > 0:
+        p = max(1 - p, 1 / max(trend["draws"], 1))
+    return Finding(
+        claim,
+        trend["change"],
+        trend["low"],
+        trend["high"],
+        p,
+        name="best − worst third",
+        expected="+" if toward > 0 else "-",
+        reason=trend["reason"],
+        **more,
+    )
 
 
 def setups_of(study: Study, also: Collection[str] = ()) -> pd.DataFrame:

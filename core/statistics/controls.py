@@ -33,13 +33,19 @@ def group(values: pd.Series) -> Groups:
     return pd.factorize(values, use_na_sentinel=False)[0].astype(np.int64)
 
 
-def check_groups(groups: Groups, name: str) -> None:
-    """Refuse categories within which hardly anything could be exchanged."""
+def count_movable(groups: Groups) -> int:
+    """Return how many stimuli share their category with another, so that they can be exchanged."""
     sizes = np.bincount(groups)
-    if sizes[sizes > 1].sum() < len(groups) / 2:
+    return int(sizes[sizes > 1].sum())
+
+
+def check_groups(groups: Groups, name: str) -> None:
+    """Refuse categories within which fewer than half of the stimuli could be exchanged."""
+    moved, n = count_movable(groups), len(groups)
+    if moved < n / 2:
         raise MetricError(
-            f"categories of several stimuli expected; most of the {np.count_nonzero(sizes)} values"
-            f" of {name} have one: choose a factor with fewer values"
+            f"only {moved:,} of {n:,} stimuli share their {name} with another, so fewer than half"
+            " could be permuted; choose a column with fewer values"
         )
 
 

@@ -27,6 +27,7 @@ def draw(
     methods: str = "",
     plot: Plot | Callable[[pd.DataFrame], Plot] | None = None,
     lead: int = 1,
+    last: int | None = None,
     say: Callable[[Answered], Sequence[str]] | None = None,
     models: bool = False,
     seconds: Callable[[], float] | float = 0.0,
@@ -40,9 +41,10 @@ def draw(
 
     caption: what a point is, and what bars and lines are, in at most 40 words. plot: in place of
     the question's own, or makes it of the answer's table. lead: how many findings stand above the
-    figure. say: returns the sentences that stand there instead. models: whether its dots are
-    models, which a click selects. seconds, label: as of `runner.ask`. offer: what a visitor gets
-    for it, as long as it is still to be computed. queue: the button's key, if the command has two.
+    figure; last: where those that are closed end, if others are drawn elsewhere. say: returns the
+    sentences that stand there instead. models: whether its dots are models, which a click selects.
+    seconds, label: as of `runner.ask`. offer: what a visitor gets for it, as long as it is still to
+    be computed. queue: the button's key, if the command has two.
     """
     if header:
         st.header(header, anchor=False)
@@ -53,7 +55,7 @@ def draw(
         if methods:
             prose.explain(methods)
         return None
-    first, rest = answered.findings[:lead], answered.findings[lead:]
+    first, rest = answered.findings[:lead], answered.findings[lead:last]
     lines = [one.line if methods else one.sentence for one in first]
     prose.answer(say(answered) if say else lines)
     shown = plot(answered.table) if callable(plot) else plot or question.plot(answered.table)

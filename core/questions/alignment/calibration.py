@@ -151,7 +151,7 @@ def factor_groups(study: Study, factor: str) -> Int64[np.ndarray, " n"]:
     """
     stimuli = study.store.stimuli(study.dataset.name).drop(columns="stimulus")
     rows = stimuli if study.rows is None else stimuli.iloc[study.rows]
-    names = [factor] if factor in stimuli else factor.split(",")
+    names = [factor] if factor in stimuli else [name.strip() for name in factor.split(",")]
     for name in names:
         if name not in stimuli:
             raise UnknownNameError("factor", name, stimuli)

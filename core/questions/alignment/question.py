@@ -40,6 +40,7 @@ from core.questions.alignment.calibration import (
     add_nulls,
     add_shares,
     check_resampling,
+    factor_groups,
     find_groups,
 )
 from core.questions.alignment.figures import layer_map, trend
@@ -47,6 +48,7 @@ from core.questions.asking import ask
 from core.questions.competence.question import unasked
 from core.questions.finding import ALPHA, NAN, Finding, listed
 from core.questions.question import Answer, StudyQuestion
+from core.statistics.controls import count_movable
 from core.statistics.correlations import spearman_interval
 from core.study.comparing import align_models, choose_engine
 from core.study.layers import ALL
@@ -283,7 +285,12 @@ class Alignment(StudyQuestion):
             tested = scored["p_adjusted"].dropna()
             sure = int((tested < ALPHA).sum())
             beyond = f"{sure} of {len(tested)} pairs are aligned beyond chance"
-            said.append(Finding(beyond, note="p < .05, adjusted for all of them."))
+            note, within = "p < .05, adjusted for all of them.", self.calibration.within
+            if within and not within.isdecimal():
+                moved = count_movable(factor_groups(study, within))
+                note += f" {moved:,} of {study.size:,} stimuli share their category with others"
+                note += " and were permuted."
+            said.append(Finding(beyond, note=note))
         if NOISE in table and table[NOISE].notna().any():
             bound, known = bound_of(self.comparison), table[NOISE].dropna()
             claim = f"The noise ceiling is {bound}{known.min():.2f} to {known.max():.2f}"

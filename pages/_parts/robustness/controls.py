@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from core.questions.controls import (
@@ -12,7 +14,6 @@ from core.questions.controls import (
     ControlRanks,
     ControlTrend,
 )
-from core.questions.finding import Finding
 from core.questions.question import StudyQuestion
 from core.study.models import reads, usual
 from pages._shared import frame, queries, section
@@ -28,8 +29,9 @@ score after regressing out all factors."""
 CATEGORIES_METHODS = r"""Two spaces that share nothing but $C$ equal categories reach at most
 $k / (n/C - 1)$. Nulls permute stimuli within the values of one factor at a time. The diamond is
 the score of the residuals of a regression on all values of all categorical factors, without their
-conjunctions. Clusters of the compared models hide structure that labels do not: read them as a
-curve."""
+conjunctions. One null permutes within combinations of the hardest factors, as many as leave half
+of the images others to change places with. Clusters of the compared models hide structure that
+labels do not: read them as a curve."""
 TREND = "Bars: 95% CI over setups."
 TREND_METHODS = """The headline’s test on the residuals of a linear regression of the best layers of
 each pair of models. Regressors are all values of all categorical factors, or the first 16 principal
@@ -51,14 +53,14 @@ def show(at: Place) -> None:
     """Draw the ladder, then the other controls closed, each with its result."""
     frame.need_stimuli(at)
     with frame.part():
-        ladder = ControlLadder(at.scope)
-        found = section.draw(at, ladder, key="ladder", caption=LADDER, methods=LADDER_METHODS)
+        how = {"caption": LADDER, "methods": LADDER_METHODS, "last": -1}
+        found = section.draw(at, ControlLadder(at.scope), key="ladder", **how)
         if found is not None:
             with st.expander(frame.plain(f"In which direction? {found.findings[-1].line}")):
                 st.caption(DIRECTION_METHODS)
     _draw(at, ControlTrend(at.scope), "Does the trend survive?", TREND, TREND_METHODS)
     _draw(at, ControlCategories(at.scope), "More than categories?", CATEGORIES, CATEGORIES_METHODS)
-    _draw(at, ControlGallery(at.scope), "In a larger gallery?", GALLERY, GALLERY_METHODS)
+    _draw(at, ControlGallery(at.scope), "In a larger gallery?", GALLERY, GALLERY_METHODS, lead=3)
     for of in ("language", "vision"):
         header, ranks = f"Do ranks of {of} models differ?", ControlRanks(at.scope, of=of)
         _draw(at, ranks, header, RANKS, RANKS_METHODS, models=True, key=f"ranks-{of}")
@@ -67,27 +69,15 @@ def show(at: Place) -> None:
 
 
 def _draw(
-    at: Place,
-    question: StudyQuestion,
-    header: str,
-    caption: str,
-    methods: str,
-    *,
-    key: str = "",
-    models: bool = False,
+    at: Place, question: StudyQuestion, header: str, caption: str, methods: str, **how: Any
 ) -> None:
-    """Draw a control in a closed part whose title has its result."""
-    key = key or question.command.split()[-1]
+    """Draw a control in a closed part whose title has its verdict and numbers."""
+    how = {"key": question.command.split()[-1], "caption": caption, "methods": methods} | how
     with frame.part():
         first = queries.answer(at, question).findings[0]
-        words = {"caption": caption, "methods": methods}
-        section.closed(_result(header, first), at, question, key=key, models=models, **words)
-
-
-def _result(header: str, finding: Finding) -> str:
-    """Return a question with the verdict and its numbers."""
-    numbers = f" ({finding.statistics})" if finding.statistics else ""
-    return frame.plain(f"{header} {finding.verdict.capitalize()}{numbers}")
+        numbers = f" ({first.statistics})" if first.statistics else ""
+        title = frame.plain(f"{header} {first.verdict.capitalize()}{numbers}")
+        section.closed(title, at, question, **how)
 
 
 def is_offered(at: Place) -> bool:

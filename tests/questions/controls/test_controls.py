@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
@@ -24,6 +25,7 @@ from core.questions.controls import (
     CLUSTER,
     FACTOR,
     FREE,
+    JOINT,
     REGRESSED,
     SHARED,
     SINGLE,
@@ -49,6 +51,7 @@ from core.questions.simple import (
 from core.spaces.preprocess import normalize_rows
 from core.statistics.controls import (
     draw_orders_within,
+    group,
     partial_alignment,
     residual_alignment,
     shared_by_categories,
@@ -112,6 +115,19 @@ def test_a_null_within_a_factor_is_that_of_spaces_permuted_within_it(study: Stud
     assert row["p"] == (1 + sum(value >= row["score"] for value in null)) / 20
 
 
+def test_conjunctions_add_the_hardest_factors_as_long_as_half_can_be_exchanged(
+    study: Study, monkeypatch
+) -> None:
+    cells = {"a": np.arange(120) % 4, "b": np.arange(120), "c": np.arange(120) // 4 % 5}
+
+    def joint(_: Study, names: str) -> np.ndarray:
+        return group(pd.Series([*zip(*(cells[name] for name in names.split(",")), strict=True)]))
+
+    monkeypatch.setattr(controls, "factor_groups", joint)
+    assert controls._conjunction(study, ["a", "b", "c"]) == "a,c"
+    assert controls._conjunction(study, ["b", "a"]) == ""
+
+
 @pytest.mark.parametrize(
     ("within", "error", "message"),
     [
@@ -132,7 +148,7 @@ def test_categories_of_two_factors_are_their_conjunctions(study: Study) -> None:
     both = np.arange(120) % 3, np.arange(120) % 4
     assert len({*zip(groups.tolist(), *both, strict=True)}) == len({*zip(*both, strict=True)}) == 12
     fewer = study.under(study.clamping, stimuli=encode(np.arange(12), 120))
-    with pytest.raises(MetricError, match="choose a factor with fewer values"):
+    with pytest.raises(MetricError, match="only 0 of 12 stimuli share their scene,count"):
         question.complete(fewer)  # before any score is computed
 
 
@@ -144,8 +160,14 @@ def test_within_without_a_null_is_refused(study: Study) -> None:
 
 def test_categories_are_aligns_own_nulls(study: Study) -> None:
     table = answer(ControlCategories(SCOPE, PAIR, k=5, null=19), study).table
-    assert table["null"].tolist() == [FREE, *[FACTOR] * 3, *[CLUSTER] * 2, REGRESSED]
-    assert table["name"].tolist() == ["", "scene", "thing_color", "count", "4", "8", ""]
+    assert table["null"].tolist() == [FREE, *[FACTOR] * 3, JOINT, *[CLUSTER] * 2, REGRESSED]
+    names = table["name"].tolist()
+    assert [*names[:4], *names[5:]] == ["", "scene", "thing_color", "count", "4", "8", ""]
+    (joint,) = table[table["null"] == JOINT].to_dict("records")
+    hardest = table.iloc[1:4].sort_values("null_mean", ascending=False)["name"]
+    assert joint["name"] == ",".join(hardest)
+    cells = study.store.stimuli("cave")[list(hardest)].drop_duplicates()
+    assert (joint["categories"], joint["moved"]) == (len(cells), 120)
     row = table.iloc[1]
     calibration = Calibration(19, within="scene")
     aligned = Alignment(
@@ -298,12 +320,14 @@ def test_several_captions_of_an_image_and_several_images_of_a_caption_are_averag
     mean = normalize_rows(sum(told) / 3)
     assert several["size"].tolist() == [60, 120, 240]
     assert several["score"].iloc[0] == pytest.approx(KNN(mean[small], seen[small], k=5))
-    averaged = found.findings[-1]
+    _, averaged, means = found.findings
+    assert averaged.note.startswith(f"{several['score'].iloc[-1]:.3f} among 240")
     single = table[table["setting"] == SINGLE]["score"].iloc[-1]
     assert averaged.value == pytest.approx(several["score"].iloc[-1] - single)
     assert averaged.claim == "The mean of 3 captions per image aligns more than one"
     shared = table[table["setting"] == SHARED]
     assert shared["size"].tolist() == [30, 60, 120]
+    assert means.value == pytest.approx((shared["score"] - shared["chance"]).iloc[-1])
     x, y = (one.reshape(120, 2, -1).mean(axis=1) for one in (told[1], seen))
     small = draw_orders(120, count=1, seed=0)[0][:30]
     assert shared["score"].iloc[0] == pytest.approx(KNN(x[small], y[small], k=5))
@@ -375,8 +399,8 @@ def test_marks_are_the_questions_own_findings(study: Study) -> None:
     whole = [
         answer(question(SCOPE), study).findings[at]
         for question, at in (
-            (ControlCategories, 2),
-            (ControlCategories, 0),
+            (ControlCategories, 1),
+            (ControlCategories, 3),
             (ControlLadder, 1),
             (ControlGallery, 0),
             (ControlRanks, 0),
