@@ -11,7 +11,6 @@ import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
@@ -79,9 +78,6 @@ JOINT = "within conjunctions"
 SHADES = {FREE: "soft", FACTOR: "text", JOINT: "text", CLUSTER: "ember"}
 REGRESSED = "all factors regressed out"
 P = TypeVar("P", "ControlCategories", "ControlLadder", "ControlGallery")
-
-
-BEYOND = partial(Finding, digits=3, over="stimuli", expected="+")
 
 
 def most_competent(scope: Scope, study: Study, *, k: int) -> tuple[str, str]:
@@ -217,7 +213,7 @@ class ControlCategories(StudyQuestion):
 
     def _findings(self, table: pd.DataFrame, titles: str) -> list[Finding]:
         def beyond(claim: str, row: Mapping[Hashable, Any], note: str = "") -> Finding:
-            return BEYOND(
+            return _claim(
                 f"{titles} align beyond {claim}",
                 row["score"] - row["null_mean"],
                 p=row["p"],
@@ -254,7 +250,7 @@ class ControlCategories(StudyQuestion):
         clusters.
         """
         counts = table["categories"].astype(str)
-        labels = table["name"] + " (" + counts + ")"
+        labels = table["name"].str.replace(",", ", ") + " (" + counts + ")"
         labels = labels.mask(table["null"].isin((FREE, REGRESSED)), table["null"])
         labels = labels.mask(table["null"] == CLUSTER, counts + " clusters")
         factors = table[table["null"] == FACTOR].nlargest(HARDEST, "null_mean").index
@@ -446,7 +442,7 @@ class ControlLadder(StudyQuestion):
         if last.empty:
             return Finding(claim, expected="+", reason=NO_CONTROL)
         row = last.iloc[0]
-        return BEYOND(
+        return _claim(
             claim,
             *(row[name] for name in ("partial", "partial_low", "partial_high", "p")),
             least=1 / (self.null + 1),
@@ -484,9 +480,16 @@ class ControlLadder(StudyQuestion):
 ALL_CONTROLS = "all simple features"
 
 
+def _claim(claim: str, *values: float, **more: Any) -> Finding:
+    """Return a finding over stimuli that a value above 0 supports. values: as of `Finding`."""
+    named = dict(zip(("value", "low", "high", "p"), values, strict=False))
+    usual: dict[str, Any] = {"digits": 3, "over": "stimuli", "expected": "+"}
+    return Finding(claim, **(usual | named | more))
+
+
 def _beyond(claim: str, found: Difference, n: int, **more: Any) -> Finding:
     values = found.value, found.low, found.high, found.p
-    return BEYOND(claim, *values, **{"name": "difference", "n": n} | more)
+    return _claim(claim, *values, n=n, **({"name": "difference"} | more))
 
 
 def _drawn(study: Study, seed: int) -> Study:
@@ -600,11 +603,11 @@ class ControlTrend(StudyQuestion):
                 near[model, layer] = regression.neighbors(rest, k=k)[None]
         scores = []
         for row in rows:
-            ends = [near.get((row[model], row[layer])) for model, layer in sides]
-            score = NAN
-            if ends[0] is not None and ends[1] is not None:
-                score = float(overlaps(*ends, k=k)[0, 0])
-            scores.append(score)
+            first, second = (near.get((row[model], row[layer])) for model, layer in sides)
+            if first is None or second is None:
+                scores.append(NAN)
+            else:
+                scores.append(float(overlaps(first, second, k=k)[0, 0]))
         return pd.Series(scores, pairs.index), int(regression.free.sum())
 
     def plot(self, table: pd.DataFrame) -> Plot:
@@ -690,8 +693,8 @@ class ControlGallery(StudyQuestion):
                 first = np.unique(shared, return_index=True)[1]  # of the images with one caption
                 averaged.append((SHARED, read, seen, groups[first]))
         rows, last = list[dict[str, Any]](), dict[str, Values]()
-        for setting, *what in [(SINGLE, x, y, groups), *averaged]:
-            more, last[setting] = self._curve(setting, *what, by)
+        for setting, one, two, cells in [(SINGLE, x, y, groups), *averaged]:
+            more, last[setting] = self._curve(setting, one, two, cells, by)
             rows += more
         if unshared:
             rows.append({"setting": SHARED, "size": study.size, "reason": unshared})
@@ -736,7 +739,7 @@ class ControlGallery(StudyQuestion):
         def above_chance(claim: str, row: pd.Series, **more: Any) -> Finding:
             ends = (row[name] - row["chance"] for name in ("score", "low", "high"))
             n = int(row["queries"])
-            return BEYOND(claim, *ends, name="score − chance", n=n, over="queries", **more)
+            return _claim(claim, *ends, name="score − chance", n=n, over="queries", **more)
 
         claim = f"{titles} align beyond chance among {last['size']:,} stimuli"
         few = "the dataset has no larger gallery" if last["size"] <= LARGEST else ""
@@ -749,7 +752,7 @@ class ControlGallery(StudyQuestion):
                 findings.append(above_chance(claim, row, note=f"{note}."))
                 continue
             found = compare_paired(own, scores[SINGLE], draws=DRAWS, seed=self.seed)
-            claim = f"The {row['setting']} of an image aligns more than one caption"
+            claim = f"The {row['setting']} per image aligns more than one"
             note += f", {last['score']:.3f} with one caption."
             findings.append(_beyond(claim, found, len(own), over="queries", note=note))
         return findings

@@ -4,7 +4,7 @@ same trend under many ways to measure it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any, ClassVar
@@ -130,9 +130,7 @@ class Headline(StudyQuestion):
         ]
 
 
-def rank_finding(
-    claim: str, trend: Mapping[Hashable, Any], *, toward: int = 1, **more: Any
-) -> Finding:
+def rank_finding(claim: str, trend: Mapping[Any, Any], *, toward: int = 1, **more: Any) -> Finding:
     """Return whether alignment rises with competence; p is one-sided, of the direction seen. trend:
     the fields of a `RankTrend`.
     """

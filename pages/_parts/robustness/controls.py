@@ -53,7 +53,7 @@ def show(at: Place) -> None:
     """Draw the ladder, then the other controls closed, each with its result."""
     frame.need_stimuli(at)
     with frame.part():
-        how = {"caption": LADDER, "methods": LADDER_METHODS, "last": -1}
+        how: dict[str, Any] = {"caption": LADDER, "methods": LADDER_METHODS, "last": -1}
         found = section.draw(at, ControlLadder(at.scope), key="ladder", **how)
         if found is not None:
             with st.expander(frame.plain(f"In which direction? {found.findings[-1].line}")):
