@@ -223,7 +223,7 @@ class Specifications(StudyQuestion):
     """
 
     command = "specifications"
-    version = 3
+    version = 4
     columns: ClassVar[Mapping[str, str]] = {
         "place": "place among all, from the lowest ρ",
         "metric": "metric",
@@ -485,5 +485,5 @@ def find(table: pd.DataFrame) -> list[Finding]:
     medians = known.groupby("layers")["rho"].median()
     for layers, title in LAYER_RULES.items():
         if layers in medians:
-            found.append(Finding(f"With layers: {title}", medians[layers], name="median ρ"))
+            found.append(Finding(f"Layers “{title}”", medians[layers], name="median ρ"))
     return found

@@ -17,6 +17,7 @@ from scipy.spatial import distance, procrustes
 
 from core.competence.records import can_measure
 from core.errors import InputError, NotApplicableError, PlatoscopeError
+from core.figures.numbers import counted
 from core.modalities import LANGUAGE
 from core.options import draws_option, option, part, seed_option
 from core.progress import tell_each
@@ -222,7 +223,7 @@ class ColorAgreement(SourceQuestion):
     """Is the geometry of color shared by perception, pixels and words?"""
 
     command = "color agreement"
-    version = 4
+    version = 5
     columns: ClassVar[Mapping[str, str]] = {
         "x": "one source",
         "y": "another",
@@ -371,7 +372,8 @@ def agreement_findings(table: pd.DataFrame) -> list[Finding]:
         (others if len(names) > 1 else near).append(found)
     if others:
         sure = sum(one.p < ALPHA for one in others)
-        note = f"Of all pairs without perception they agree most; {sure} of {len(others)} agree."
+        pairs = counted(len(others), "pair of other sources", "pairs of other sources")
+        note = f"They are the most similar of {pairs}, {sure} of them significantly similar."
         near.append(replace(others[0], expected="", note=note))
     return near or [Finding("No source can be compared with perception")]
 
