@@ -113,7 +113,7 @@ def rows_of(
         f"{', …' if len(names) > SHOWN else ''})"
         for what, names in (
             ("stimuli without a row", missing),
-            (f"stimuli without {usual} rows" if repeated else "ids of several rows", uneven),
+            (f"stimuli without exactly {counted(usual, 'row', 'rows')}" if repeated else "ids of several rows", uneven),
             ("rows of no stimulus", strange),
         )
         if names

@@ -780,12 +780,12 @@ class Plot:
         draws the same again.
         """
         try:
-            specification = pickle.dumps((self, mode, narrow, palette.shown()))
+            key = pickle.dumps((self, mode, narrow, palette.shown()))
         except (AttributeError, TypeError, pickle.PicklingError):  # it has a function without name
             return self.make(mode, narrow)
-        if len(specification) > MOST_KEPT:
+        if len(key) > MOST_KEPT:
             return self.make(mode, narrow)
-        return go.Figure(_keep_drawn(specification), _validate=False)
+        return go.Figure(_keep_drawn(_Specification(key, self, mode, narrow)), _validate=False)
 
     def make(self, mode: Mode, narrow: bool) -> go.Figure:
         """Draw the figure anew."""
@@ -795,11 +795,19 @@ class Plot:
 MOST_KEPT = 1_000_000  # bytes of a specification whose figure is kept
 
 
+@dataclass(frozen=True)
+class _Specification:
+    """What a figure depends on, as bytes that stand for all of it."""
+
+    key: bytes
+    plot: Plot = field(compare=False)
+    mode: Mode = field(compare=False)
+    narrow: bool = field(compare=False)
+
+
 @lru_cache(maxsize=64)
-def _keep_drawn(specification: bytes) -> go.Figure:
-    plot, mode, narrow, _ = pickle.loads(specification)
-    drawn: go.Figure = plot.make(mode, narrow)
-    return drawn
+def _keep_drawn(specification: _Specification) -> go.Figure:
+    return specification.plot.make(specification.mode, specification.narrow)
 
 
 Layers = list[tuple[Mark, pd.DataFrame]]

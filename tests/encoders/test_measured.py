@@ -92,7 +92,7 @@ def test_measurements_come_into_the_dataset_s_order(tmp_path, ending, arrays, wa
         ({"x": REPEATS[0]}, "shape .4, 2.; expected .repeats, stimuli, units. with at least 2"),
         ({"x": REPEATS[:1]}, "with at least 2 repeats"),
         ({"x": REPEATS, "z": REPEATS[:2]}, "repeats and stimuli; expected as many of each"),
-        ({"measurements": REPEATS[0], "stimulus": np.array([0, 0, 1, 3])}, "not 1 rows .0."),
+        ({"measurements": REPEATS[0], "stimulus": np.array([0, 0, 1, 3])}, "exactly 1 row: 1 .0."),
         ({"measurements": REPEATS[0], "stimulus": np.arange(3)}, "ids of its 4 rows"),
     ],
 )

@@ -78,8 +78,14 @@ def show() -> None:
         question = pick(name)
     with frame.part():
         show_run(question)
-    show_symmetry(replace(question.networks, step=(), batch=None))
-    show_breakers(replace(question.networks, step=(), batch=None))
+    networks = replace(question.networks, step=(), batch=None)
+    frame.fold(
+        Symmetry.title(),
+        partial(show_symmetry, networks),
+        key="symmetries",
+        link=(*MOVED, "lambda"),
+    )
+    show_breakers(networks)
 
 
 def pick(name: str) -> DeepLinear:
@@ -127,7 +133,6 @@ def show_run(question: DeepLinear, *, key: str = "run") -> None:
 @fragment
 def show_symmetry(networks: Networks) -> None:
     """Draw the entropy along a symmetry, and the network's layers at the λ that is chosen."""
-    st.header(Symmetry.title(), anchor=False)
     with frame.part():
         question = pick_symmetry(networks)
         tables = held(question, lambda: recall(question) or question.simulate())

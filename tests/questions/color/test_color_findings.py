@@ -38,7 +38,7 @@ def test_of_the_others_the_most_similar_two_are_named():
     )
     last = agreement_findings(table)[-1]
     assert (last.value, last.verdict) == (0.6, "")
-    assert last.note.endswith("1 of 3 agree.")
+    assert "of 3 pairs of other sources, 1 of them" in last.note
     assert len(agreement_findings(agreement(("perception", "a", 0.9, 0.01)))) == 1
 
 
