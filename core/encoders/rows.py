@@ -108,12 +108,13 @@ def rows_of(
     usual = max(times, key=lambda count: (times[count], count)) if repeated and times else 1
     missing = [one for one, rows in zip(stimuli, places, strict=True) if not rows]
     uneven = [ids[rows[0]] for rows in places if rows and len(rows) != usual]
+    odd = f"stimuli without exactly {usual} {'row' if usual == 1 else 'rows'}"
     said = [
         f"{what}: {len(names):,} ({', '.join(shortened(name, LONGEST) for name in names[:SHOWN])}"
         f"{', …' if len(names) > SHOWN else ''})"
         for what, names in (
             ("stimuli without a row", missing),
-            (f"stimuli without exactly {counted(usual, 'row', 'rows')}" if repeated else "ids of several rows", uneven),
+            (odd if repeated else "ids of several rows", uneven),
             ("rows of no stimulus", strange),
         )
         if names
