@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import streamlit as st
@@ -14,9 +15,10 @@ from core.questions.controls import (
     ControlRanks,
     ControlTrend,
 )
+from core.questions.finding import Finding
 from core.questions.question import StudyQuestion
 from core.study.models import reads, usual
-from pages._shared import frame, queries, section
+from pages._shared import frame, prose, queries, section
 from pages._shared.queries import Place
 
 LADDER = "Each with the model of the other modality. Bars: 95% CI over images."
@@ -56,7 +58,9 @@ def show(at: Place) -> None:
         how: dict[str, Any] = {"caption": LADDER, "methods": LADDER_METHODS, "last": -1}
         found = section.draw(at, ControlLadder(at.scope), key="ladder", **how)
         if found is not None:
-            with st.expander(frame.plain(f"In which direction? {found.findings[-1].line}")):
+            direction = found.findings[-1]
+            with st.expander(_title("In which direction?", direction)):
+                prose.answer([direction.sentence])
                 st.caption(DIRECTION_METHODS)
     _draw(at, ControlTrend(at.scope), "Does the trend survive?", TREND, TREND_METHODS)
     _draw(at, ControlCategories(at.scope), "More than categories?", CATEGORIES, CATEGORIES_METHODS)
@@ -71,13 +75,17 @@ def show(at: Place) -> None:
 def _draw(
     at: Place, question: StudyQuestion, header: str, caption: str, methods: str, **how: Any
 ) -> None:
-    """Draw a control in a closed part whose title has its verdict and numbers."""
+    """Draw a control in a closed part."""
     how = {"key": question.command.split()[-1], "caption": caption, "methods": methods} | how
     with frame.part():
         first = queries.answer(at, question).findings[0]
-        numbers = f" ({first.statistics})" if first.statistics else ""
-        title = frame.plain(f"{header} {first.verdict.capitalize()}{numbers}")
-        section.closed(title, at, question, **how)
+        section.closed(_title(header, first), at, question, **how)
+
+
+def _title(header: str, finding: Finding) -> str:
+    """Return a question with its verdict and p, or its value if it has no p."""
+    number = finding.statistics if math.isnan(finding.p) else finding.p_text
+    return frame.plain(f"{header} {finding.verdict.capitalize()}{number and f' ({number})'}")
 
 
 def is_offered(at: Place) -> bool:
