@@ -169,7 +169,9 @@ def test_overview_counts_and_draws_its_plots(opened, demo):
         ("n", ["over-n"], ["metrics pair --a llama-m --b vit-clip-m --over stimuli"]),
     ],
 )
-def test_robustness_draws_agreement_and_curves(opened, demo, tab, figures, commands):
+def test_robustness_draws_agreement_and_curves(opened, demo, tab, figures, commands, monkeypatch):
+    never = lambda _: False  # noqa: E731 - whether other tests have kept the trends or not
+    monkeypatch.setattr("pages._parts.robustness.metrics._is_tested", never)
     app = opened(demo, f"robustness/{tab}")
     assert charts(app) == figures
     drawn = [code.value for code in app.code]
