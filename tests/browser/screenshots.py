@@ -60,7 +60,7 @@ def renew(folder: Path) -> None:
     for page in PAGES:
         picture = Image.open(folder / f"{name_of(page)}-light.png").convert("RGB")
         if page.name == "overview":
-            picture.save(data / "overview.png", optimize=True)
+            picture.quantize(256).save(data / "overview.png", optimize=True)
         picture.crop((0, 0, 1280, 800)).resize((256, 160), Image.Resampling.LANCZOS).quantize(
             64
         ).save(small / f"{page.name.partition('/')[0]}.png", optimize=True)

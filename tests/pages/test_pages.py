@@ -173,7 +173,7 @@ def test_robustness_draws_agreement_and_curves(opened, demo, tab, figures, comma
     never = lambda _: False  # noqa: E731 - whether other tests have kept the trends or not
     monkeypatch.setattr("pages._parts.robustness.metrics._is_tested", never)
     app = opened(demo, f"robustness/{tab}")
-    assert charts(app) == figures
+    assert charts(app)[: len(figures)] == figures
     drawn = [code.value for code in app.code]
     for command, code in zip(commands, drawn, strict=False):
         assert code.startswith(f"platoscope {command}")
