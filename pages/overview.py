@@ -44,6 +44,11 @@ modality, because all of them model one reality. The test was named in advance: 
 of competence and alignment across vision and language, competence permuted within each
 architecture and objective. Mutual k-NN is the share of the k nearest neighbors in common. Seeds of
 a setup are averaged. Trends correlates the language models alone."""
+PRINTED = (
+    "A point is a model; its distance from the center is its alignment with {center}"
+    " ({measured}; log scale). Area: parameters. Hollow: untrained. Lines: training. Dashed: best"
+    " simple feature. Dotted: chance. n = {models}, {size:,} {items}."
+)
 UNASKED = """Not counted: {models} (imported, family unknown). Select {them} to align others
 with {them}; n counts models of known competence."""
 SIMPLE = """Dashed: the simple feature of captions or of images that is closest to the center.
@@ -250,11 +255,20 @@ def show_exports(at: Place, question: ConvergenceMap, table: pd.DataFrame, scene
     """Draw what can be exported of the map."""
     recipe, title = queries.recipe_of(at, question), "Convergence map"
     svg = partial(to_svg, scene, frame.mode(), title=title)
+    compared = question.comparison
+    measured = MAP_METRICS[compared.metric] + (f", k = {compared.k}" if compared.k else "")
+    caption = PRINTED.format(
+        center=scene.center,
+        measured=measured,
+        models=counted(len(scene.marks), "model", "models"),
+        size=queries.size(at),
+        items=queries.card(at).holds,
+    )
     pdf = partial(
         to_pdf,
         width=TWO_COLUMNS,
         title=title,
-        caption=f"Alignment with {scene.center}",
+        caption=caption,
         recipe=exports.to_recipe_json(recipe).decode(),
     )
     with exportbar.offer("map"):
@@ -276,6 +290,8 @@ def show_exports(at: Place, question: ConvergenceMap, table: pd.DataFrame, scene
                     type="tertiary",
                     on_click="ignore",
                 )
+        st.caption("Text to set below it:")
+        st.code(caption, language=None, wrap_lines=True)
         exportbar.draw_link(key="map")
         exportbar.tell_command(frame.question_command(question))
 

@@ -15,4 +15,4 @@ def show() -> None:
     import_module(f"pages._parts.theory.{tab.replace('-', '_')}").show()
 
 
-frame.draw_alone("Can convergence be proved?", show)
+frame.draw_alone("Why would convergence be expected?", show)

@@ -20,7 +20,8 @@ from core.encoders.encoder import REALITY
 from core.errors import MetricError, UnknownNameError
 from core.figures.numbers import count_text
 from core.figures.palette import modality_hue
-from core.figures.theme import FONT, INK, Mode
+from core.figures.printing import WHITE
+from core.figures.theme import FONT, INK, Mode, legible
 from core.modalities import find_modality, known_first
 from core.options import option, part
 from core.questions.question import Answer, StudyQuestion
@@ -151,7 +152,8 @@ GAP = 0.16  # radians between two sectors
 NARROWEST = 3  # models that a sector has room for at least
 WIDEST_MARK, SMALLEST_MARK, UNKNOWN_MARK = 13.0, 3.0, 5.0  # radii in pixels of a map of radius R
 R = 270.0
-WIDTH, HEIGHT = 880, 640  # of the SVG file
+WIDTH, HEIGHT = 880, 640  # of the map
+LEFT = 40  # more of the SVG file, for the names of sectors
 CENTER = (330, 322)
 LEFT, TOP = 690, 60  # of its legend
 RIM = 0.01  # of a metric whose chance level is 0
@@ -214,7 +216,7 @@ def lay_out(
     level = scored["chance"].mean()
     rim = level if 0 < level < 1 else RIM
     finished = scored[~scored["copy"]]
-    angles, sectors, ends = _sectors(finished)
+    angles, sectors, ends = _sectors(finished, mode)
     levels = [] if features is None else _levels(features, ends, rim)
     top = finished["parameters"].max()
     named = finished[~finished["untrained"]].groupby("modality")["score"].nlargest(LABELS)
@@ -290,7 +292,7 @@ def _distance(score: float, rim: float) -> float:
 
 
 def _sectors(
-    models: pd.DataFrame,
+    models: pd.DataFrame, mode: Mode
 ) -> tuple[dict[str, float], tuple[tuple[str, str, float], ...], dict[str, tuple[float, float]]]:
     """Return the angle of each model, the sectors as of `Scene`, and where each begins and ends."""
     groups = [(str(name), group.sort_values("score")) for name, group in models.groupby("modality")]
@@ -302,7 +304,7 @@ def _sectors(
         width = free * share / sum(shares)
         steps = (np.arange(len(group)) + 0.5) / len(group)
         angles |= dict(zip(group["model"], angle + width * steps, strict=True))
-        sectors.append((name, modality_hue(name), angle + width / 2))
+        sectors.append((name, legible(modality_hue(name), mode), angle + width / 2))
         ends[name] = angle, angle + width
         angle += width + GAP
     return angles, tuple(sectors), ends
@@ -358,13 +360,15 @@ def _best_partners(row: Any) -> tuple[tuple[str, float], ...]:
 
 def to_svg(scene: Scene, mode: Mode, *, title: str) -> str:
     """Return the map with its legend as the text of an SVG file."""
-    ink = INK[mode]
-    style = f"font-family:{FONT};font-size:12px;fill:{ink.text}"
+    ink, whole = INK[mode], LEFT + WIDTH
+    fonts = FONT.replace('"', "'")  # within an attribute
+    style = f"font-family:{fonts};font-size:12px;fill:{ink.text}"
+    paper = WHITE if mode == "light" else ink.paper
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}"'
-        f" width={quoteattr(str(WIDTH))} height={quoteattr(str(HEIGHT))} style={quoteattr(style)}>",
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{-LEFT} 0 {whole} {HEIGHT}"'
+        f' width="{whole}" height="{HEIGHT}" style={quoteattr(style)}>',
         f"<title>{_plain(title)}</title>",
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="{ink.paper}"/>',
+        f'<rect x="{-LEFT}" width="{whole}" height="{HEIGHT}" fill="{paper}"/>',
         f'<g transform="translate({CENTER[0]},{CENTER[1]})">',
         *_rings(scene, mode),
         *_arcs(scene, mode),

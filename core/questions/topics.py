@@ -119,7 +119,7 @@ TOPICS = {
         grouped=False,
     ),
     "theory": Topic(
-        "Can convergence be proved, and what breaks it?",
+        "Why would convergence be expected, and what breaks it?",
         ("theory.contrastive.question", "theory.deep_linear.question"),
     ),
     "translate": Topic(

@@ -831,7 +831,7 @@ def _calibrated(table: pd.DataFrame) -> Plot:
         marks=(Dots("at", "metric", color=SCOPES, size=11, card=card),),
         x={
             apart: Axis("sd from usual", signed=True),
-            scaled: Axis("0: chance, 1: full", range=(-0.04, 1.04)),
+            scaled: Axis("0: 95th percentile of chance, 1: full", range=(-0.04, 1.04)),
         },
         y=Axis(names={name: METRICS[name].spec.short for name in names}),
         facet=Facet("panel", names={name: name for name in panels}),

@@ -87,8 +87,9 @@ def describe_rank(at: Place, table: pd.DataFrame, index: int) -> str:
     elif below == 0:
         said = f"Models agree most on {one} {index}"
     else:
-        said = f"Models disagree more on {one} {index} than on {below / (n - 1):.0%} of {items}"
-    return f"{said} (dispersion = {mean[index]:.3g}, n = {n:,} {items})."
+        others = f"{below:,} of the {n - 1:,} other {items}"
+        said = f"Models disagree more on {one} {index} than on {others}"
+    return f"{said} (dispersion = {mean[index]:.3g})."
 
 
 def _draw_image(at: Place, index: int) -> None:

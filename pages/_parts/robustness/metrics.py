@@ -38,7 +38,7 @@ interval. Rows are ordered by average linkage over 1 − ρ; linear predictivity
 is slow."""
 PAIRS = "A cell: how similarly two metrics rank all pairs of models."
 TRENDS = """ρ: rank correlation of competence with alignment across vision and language. A row is a
-metric; faint points: other layers or clamping."""
+metric with its k; faint points: other layers or clamping."""
 TRENDS_METHODS = """ρ is Spearman's, of setups within each modality, in the best layers, clamped.
 The test permutes ranks within an architecture and objective; intervals draw these groups; q is
 adjusted for the metrics."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,8 +12,9 @@ import pandas as pd
 import pytest
 
 from core.errors import UnknownNameError
+from core.figures.printing import WHITE, to_pdf
 from core.questions.asking import ask
-from core.questions.closeness import ConvergenceMap, R, _distance, lay_out, to_svg
+from core.questions.closeness import CENTER, ConvergenceMap, R, _distance, lay_out, to_svg
 from core.store import Store
 from core.study.comparing import align_models
 from core.study.models import usual
@@ -144,3 +146,20 @@ def test_the_svg_has_every_mark_where_the_scene_has_it(study: Study) -> None:
         if dot.find(f"{space}title") is not None
     }
     assert drawn == {mark.title: pytest.approx(mark.place, abs=0.06) for mark in scene.marks}
+
+
+def test_the_map_is_printed_in_our_font_on_white_with_the_names_of_sectors_within(
+    study: Study,
+) -> None:
+    scene = lay_out(near(study), ConvergenceMap(Scope("cave")), {}, "light")
+    svg = to_svg(scene, "light", title="Map")
+    left, *_ = map(float, ElementTree.fromstring(svg).get("viewBox").split())
+    for text in re.finditer(r'<text x="(-?[\d.]+)"[^>]*"end"[^>]*>([A-Z]+)</text>', svg):
+        assert CENTER[0] + float(text[1]) - 10 * len(text[2]) > left
+    assert f'fill="{WHITE}"' in svg
+    pdf = to_pdf(svg, width=175, title="Map", caption="", recipe="{}")
+    fonts = {*re.findall(rb"/FontName ?/([A-Z]+\+[\w-]+)", pdf)}
+    assert {name.split(b"+")[1] for name in fonts} == {
+        b"PlatoscopeSans-Regular",
+        b"PlatoscopeSans-Bold",
+    }
