@@ -515,7 +515,7 @@ class ControlTrend(StudyQuestion):
     """
 
     command = "controls trend"
-    version = 1
+    version = 2
     columns: ClassVar[Mapping[str, str]] = {
         "without": "what is regressed out of all models",
         "columns": "how many numbers per stimulus",
@@ -583,7 +583,11 @@ class ControlTrend(StudyQuestion):
         counted = int(vision["rank"].notna().sum() + language["rank"].notna().sum())
         claim, findings = "Better models align more across vision and language", list[Finding]()
         for row in rows:
-            within = f" once {row['without']} are regressed out" if row["columns"] else ""
+            within, whole = "", rows[-1].get("change", NAN)  # nothing regressed out
+            if row["columns"]:
+                within = f" once {row['without']} are regressed out"
+                if whole > 0 and np.isfinite(row["change"]):
+                    within += f", which leaves {row['change'] / whole:.0%} of the rise"
             findings.append(rank_finding(claim + within, row, n=counted, digits=4))
         every = pd.DataFrame(rows).assign(setups=counted)
         return Answer(every.reindex(columns=list(self.columns)), findings)
@@ -642,7 +646,7 @@ class ControlGallery(StudyQuestion):
     """
 
     command = "controls gallery"
-    version = 6
+    version = 7
     columns: ClassVar[Mapping[str, str]] = {
         "setting": "one caption and image each, or the mean of several",
         "size": "stimuli in the gallery",
@@ -699,11 +703,15 @@ class ControlGallery(StudyQuestion):
         if unshared:
             rows.append({"setting": SHARED, "size": study.size, "reason": unshared})
         table = pd.DataFrame([{"reason": "", **row} for row in rows], columns=list(self.columns))
-        return Answer(table, self._findings(table, last, _titles(study, self.pair)))
+        findings = self._findings(table, last, _titles(study, self.pair))
+        if unshared:
+            claim = "Several images per caption cannot be tested"
+            findings.append(Finding(claim, reason=unshared))
+        return Answer(table, findings)
 
     def _curve(
         self, setting: str, x: Space, y: Space, groups: Groups, by: str
-    ) -> tuple[list[dict[str, Any]], Values]:
+    ) -> tuple[list[dict[str, Any]], Float64[np.ndarray, " queries"]]:
         """Return a row per gallery, and each query's share of common neighbors in the largest."""
         n = len(x)
         queries = min(QUERIES, n // 4)
@@ -731,10 +739,15 @@ class ControlGallery(StudyQuestion):
             reason = str(table["reason"].iloc[0])
             return [Finding(f"{titles} align in a larger gallery", expected="+", reason=reason)]
         first, last = known.iloc[0], known.iloc[-1]
-        note = f"{last['score']:.3f} there, {first['score']:.3f} among {first['size']:,}."
+        falls = "falls" if last["score"] < first["score"] else "rises"
+        note = (
+            f"Mutual k-NN {falls} from {first['score']:.3f} among {first['size']:,} to"
+            f" {last['score']:.3f}, chance from {first['chance']:.3f} to {last['chance']:.3f}."
+        )
         if last["categories"]:
-            most = f"{last['expected']:.3f}"
-            note += f" {last['categories']} alone could give at most {most}."
+            above = "less" if last["score"] < last["expected"] else "more"
+            note += f" That is {above} than {last['categories']} alone could give"
+            note += f" ({last['expected']:.3f})."
 
         def above_chance(claim: str, row: pd.Series, **more: Any) -> Finding:
             ends = (row[name] - row["chance"] for name in ("score", "low", "high"))
@@ -964,7 +977,7 @@ class ControlMarks(StudyQuestion):
     """
 
     command = "controls marks"
-    version = 12
+    version = 13
     listed = False
     columns: ClassVar[Mapping[str, str]] = {
         "mark": "what the alignment survives",
@@ -1006,7 +1019,11 @@ class ControlMarks(StudyQuestion):
             last_of(ALL_FACTORS, *factors[:1], labels, *factors[1:]),
             last_of(ALL_FEATURES, features, ahead),
         ]
-        numbers = [findings[0].p_text, *(one.statistics for one in findings[1:]), "", ""]
+        numbers = [findings[0].p_text, "", "", "", ""]
+        for at, without in ((1, ALL_FACTORS), (2, ALL_FEATURES)):
+            numbers[at], also = findings[at].statistics, trend.get(without)
+            if also is not None and also is not findings[at] and also.statistics:
+                numbers[at] += f"; the trend over all models without them: {also.statistics}"
         shorts = [*(one.p_text for one in findings), "", ""]
         findings += [among, lead]
         if among.verdict != "unknown":

@@ -22,7 +22,8 @@ def test_a_figure_for_paper_sets_its_texts_as_the_page_does(visit, tmp_path):
     assert name.endswith(".svg")
     assert b"data:font/woff2;base64," in svg
     assert b"<title>Alignment and competence</title>" in svg
-    assert b"n = 12 models, 60 stimuli" in svg.split(b"</desc>")[0]
+    counted = re.search(rb"n = (\d+) models, 60 stimuli", svg.split(b"</desc>")[0])
+    assert int(counted[1]) == 6  # whose points are drawn
     assert b"mutual_knn" in svg.split(b"</metadata>")[0]
     root = svg.split(b"<title>")[0]
     assert b'width="175mm"' in root

@@ -62,7 +62,7 @@ def show(at: Place) -> None:
             with st.expander(_title("In which direction?", direction)):
                 prose.answer([direction.sentence])
                 st.caption(DIRECTION_METHODS)
-    _draw(at, ControlTrend(at.scope), "Does the trend survive?", TREND, TREND_METHODS)
+    _draw(at, ControlTrend(at.scope), "Does the trend survive controls?", TREND, TREND_METHODS)
     _draw(at, ControlCategories(at.scope), "More than categories?", CATEGORIES, CATEGORIES_METHODS)
     _draw(at, ControlGallery(at.scope), "In a larger gallery?", GALLERY, GALLERY_METHODS, lead=3)
     for of in ("language", "vision"):
