@@ -559,7 +559,7 @@ class ControlTrend(StudyQuestion):
             parts = (components(space, most=COMPONENTS) for space in features)
             known[ALL_FEATURES] = [column for part in parts for column in part]
         known["nothing"] = []
-        rows = []
+        rows = list[dict[str, Any]]()
         for without, columns in tell_each(known.items(), "regressions"):
             row = {"without": without, "columns": len(columns), "n": study.size, "reason": ""}
             scores, n = pairs["score"], study.size
