@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Int
+from jaxtyping import Float, Float64, Int
 
 from core.errors import FeatureError, MetricError, NotApplicableError, PlatoscopeError
 from core.figures.grammar import Axis, Dots, Fixed, Level, Line, Palette, Plot
@@ -582,13 +582,13 @@ class ControlTrend(StudyQuestion):
             rows.append(row | {"n": n, "mean": scores.mean()} | asdict(trend))
         counted = int(vision["rank"].notna().sum() + language["rank"].notna().sum())
         claim, findings = "Better models align more across vision and language", list[Finding]()
-        for row in rows:
-            within, whole = "", rows[-1].get("change", NAN)  # nothing regressed out
-            if row["columns"]:
-                within = f" once {row['without']} are regressed out"
-                if whole > 0 and np.isfinite(row["change"]):
-                    within += f", which leaves {row['change'] / whole:.0%} of the rise"
-            findings.append(rank_finding(claim + within, row, n=counted, digits=4))
+        for one in rows:
+            within, whole = "", float(rows[-1].get("change", NAN))  # nothing regressed out
+            if one["columns"]:
+                within = f" once {one['without']} are regressed out"
+                if whole > 0 and math.isfinite(one["change"]):
+                    within += f", which leaves {one['change'] / whole:.0%} of the rise"
+            findings.append(rank_finding(claim + within, one, n=counted, digits=4))
         every = pd.DataFrame(rows).assign(setups=counted)
         return Answer(every.reindex(columns=list(self.columns)), findings)
 
