@@ -22,6 +22,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from threading import RLock
 from typing import Any, Literal
 
 import numpy as np
@@ -785,13 +786,16 @@ class Plot:
             return self.make(mode, narrow)
         if len(key) > MOST_KEPT:
             return self.make(mode, narrow)
-        return go.Figure(_keep_drawn(_Specification(key, self, mode, narrow)), _validate=False)
+        with _drawing:  # else visitors who come at once all draw the same
+            kept = _keep_drawn(_Specification(key, self, mode, narrow))
+        return go.Figure(kept, _validate=False)
 
     def make(self, mode: Mode, narrow: bool) -> go.Figure:
         """Draw the figure anew."""
         return _Drawn(self, mode, narrow).figure()
 
 
+_drawing = RLock()
 MOST_KEPT = 1_000_000  # bytes of a specification whose figure is kept
 
 
