@@ -83,9 +83,9 @@ def _draw(
 
 
 def _title(header: str, finding: Finding) -> str:
-    """Return a question with its verdict and p, or its value if it has no p."""
-    number = finding.statistics if math.isnan(finding.p) else finding.p_text
-    return frame.plain(f"{header} {finding.verdict.capitalize()}{number and f' ({number})'}")
+    """Return a question with its verdict, and p if there is one."""
+    number = "" if math.isnan(finding.p) else f" ({finding.p_text})"
+    return frame.plain(f"{header} {finding.verdict.capitalize()}{number}")
 
 
 def is_offered(at: Place) -> bool:
