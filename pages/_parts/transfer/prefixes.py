@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from core.competence.records import can_measure
 from core.options import build
@@ -79,8 +80,8 @@ def show(at: Place) -> None:
         )
         if answered is None:
             return
-        plot = saving_plot(answered.table)
-        section.draw(at, question, key="saved", caption=SAVED, plot=plot, models=True, lead=0)
+        how: dict[str, Any] = {"caption": SAVED, "plot": saving_plot(answered.table), "lead": 0}
+        section.closed("What do images save?", at, question, key="saved", models=True, **how)
 
 
 def _seconds(at: Place, question: PrefixBits) -> float:
