@@ -791,7 +791,7 @@ class Plot:
         return go.Figure(kept, _validate=False)
 
     def make(self, mode: Mode, narrow: bool) -> go.Figure:
-        """Draw the figure anew."""
+        """Return the figure, drawn from the specification alone."""
         return _Drawn(self, mode, narrow).figure()
 
 
