@@ -582,8 +582,9 @@ class ControlTrend(StudyQuestion):
             rows.append(row | {"n": n, "mean": scores.mean()} | asdict(trend))
         counted = int(vision["rank"].notna().sum() + language["rank"].notna().sum())
         claim, findings = "Better models align more across vision and language", list[Finding]()
+        whole = rows[-1]["change"]  # with nothing regressed out
         for one in rows:
-            within, whole = "", float(rows[-1].get("change", NAN))  # nothing regressed out
+            within = ""
             if one["columns"]:
                 within = f" once {one['without']} are regressed out"
                 if whole > 0 and math.isfinite(one["change"]):
