@@ -7,7 +7,7 @@ import streamlit as st
 from core.cave.demo import under_way
 from core.settings import is_read_only, store_path
 from pages._parts.library import add_dataset, add_models, changes, contents, jobs
-from pages._shared import address, controls, frame, queries, runner
+from pages._shared import address, controls, frame, gallery, queries, runner
 
 TABS = {"models": "Models", "datasets": "Datasets", "results": "Results", "jobs": "Jobs"}
 FORMS = {
@@ -48,6 +48,8 @@ def show_forms() -> None:
             draw()
     with frame.part():
         job = runner.follow()
+        if job:
+            gallery.show_top(job.id)
         if job and job.is_finished:
             add_models.tell_added(job)
             with st.container(horizontal=True, gap="small"):

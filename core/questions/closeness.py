@@ -253,7 +253,7 @@ def lay_out(
         marks=_apart(marks),
         levels=tuple(levels),
         keys=(
-            ("star", f"center: {_named(center, titles)}"),
+            ("star", f"center: {_named(center, titles)}; nearer = more aligned"),
             ("rim", "chance"),
             ("ring", f"{label}, log scale"),
             ("dot", "model (area: size)"),

@@ -213,12 +213,12 @@ def pick_usual(models: pd.DataFrame) -> pd.DataFrame:
 def pick_model(
     label: str, models: pd.DataFrame, key: str, *, default: str, follow: bool = False
 ) -> str:
-    """Draw the choice of one model; follow: see `address.bind`."""
+    """Draw the choice of one model, the usual ones first; follow: see `address.bind`."""
     titles = models.set_index("model")["title"].to_dict()
     address.label(key, label)
     return st.selectbox(
         label,
-        list(titles),
+        list(dict.fromkeys([*usual_models(models)["model"], *titles])),
         format_func=titles.get,
         **bind(key, default, titles, kind="model", follow=follow),
     )

@@ -158,7 +158,7 @@ def chosen(size: int) -> int | None:
 
 
 def show_top(opened: int) -> None:
-    """Scroll to the top once another stimulus is opened."""
+    """Scroll to the top once, when another stimulus is opened or another job queued."""
     _top(key="page-top", data={"opened": opened}, height=0)
 
 

@@ -75,7 +75,7 @@ def test_texts_stand_where_pictures_would_be(opened, words: Path):
     app = opened(words, "images/explore", map="gallery")
     assert not app.exception
     assert NEEDS_IMAGES not in said(app)
-    first = tiles(app, "all")[0]
+    first = next(one for one in tiles(app, "all") if one["index"] == 0)
     assert (first["image"], first["caption"]) == ("", f"{CAPTION}, event 0, still, still")
 
 
@@ -97,7 +97,7 @@ def test_ids_stand_where_there_is_nothing_else(opened, tmp_path: Path):
         card = Store(store).dataset("mine")
         import_features(store, card, content, name=name, modality=kind)
     first = tiles(opened(store, "images/explore", view="gallery"), "all")[0]
-    assert (first["image"], first["caption"]) == ("", "stim0")
+    assert (first["image"], first["caption"]) == ("", f"stim{first['index']}")
     app = opened(store, "overview")
     assert not app.exception
     assert "30 stimuli" in said(app) + " ".join(one.value for one in app.caption)

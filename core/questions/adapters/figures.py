@@ -71,7 +71,7 @@ def gain_plot(table: pd.DataFrame, label: str) -> Plot:
     marks = {
         WITHOUT: ("before", "soft", "circle-open"),
         CENTERED: ("before, centered", "soft", "diamond-open"),
-        ADAPTERS: ("common space", "ember", "circle"),
+        ADAPTERS: ("common space, 95% CI of the gain", "ember", "circle"),
     }
     several = rows["set"].nunique() > 1
     return Plot(

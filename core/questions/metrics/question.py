@@ -348,8 +348,8 @@ def compare_metrics(trends: pd.DataFrame, over: str) -> list[Finding]:
     findings = []
     if rises.any():
         row, part = known[rises].iloc[0], known[rises]
-        few = len(part) <= NAMED
-        names = _shorts(part) if few else f"{len(part)} of {len(known)} metrics"
+        count = f"all {len(known)}" if rises.all() else f"{len(part)} of {len(known)}"
+        names = _shorts(part) if len(part) <= NAMED else f"{count} metrics"
         claim = f"Better models align more by {names}, each with {most_p(part['q'])}"
         findings = [Finding(claim, row["rho"], name="least ρ", n=int(row["n"]), over=over)]
     if len(known) and not rises.all():

@@ -86,7 +86,7 @@ class Stitch(StudyQuestion):
     """What is lost if a layer of one network replaces one of another?"""
 
     command = "stitch"
-    version = 2
+    version = 3
     device = "auto"
     columns: ClassVar[Mapping[str, str]] = {
         **NAMED,
@@ -160,7 +160,7 @@ class Stitch(StudyQuestion):
             places = [(self.layer_x, self.layer_y)]
             table = make_stitches(study, self.x, self.y, self.fitting, places)
             table = _with_names(table, cards)
-            return Answer(table, stitch_findings(table))
+            return Answer(table, stitch_findings(table, [card.title for card in cards]))
         places = list(np.ndindex(*(len(card.layers) for card in cards)))
         table = make_stitches(study, self.x, self.y, self.fitting, places)
         lost = table.pivot(index=PLACE, columns="h", values="lost")
@@ -466,20 +466,20 @@ def _trend_plot(table: pd.DataFrame) -> Plot:
     ).over(rows)
 
 
-def stitch_findings(table: pd.DataFrame) -> list[Finding]:
+def stitch_findings(table: pd.DataFrame, titles: Sequence[str]) -> list[Finding]:
     """Return what is lost by the fitted map and by the others, and by the upper network stitched to
-    itself, which must be nothing.
+    itself, which must be nothing. titles: of the lower and of the upper network.
     """
     rows, findings = table.set_index("h"), []
     fitted: Any = rows.loc[TRAINED]
     if not np.isfinite(fitted["lost"]):
-        return [Finding(f"{fitted['y']} itself does no better than chance, so nothing can be lost")]
+        return [Finding(f"{titles[1]} itself does no better than chance, so nothing can be lost")]
     for h, text in MAPS.items():
         row: Any = rows.loc[h]
         if h == TRAINED:
-            text = (
-                f"{fitted['name_x']} of {fitted['x']} → {fitted['name_y']} of {fitted['y']}, {text}"
-            )
+            ends = (fitted["name_x"], fitted["name_y"])
+            x, y = (f"{layer} of {title}" for layer, title in zip(ends, titles, strict=True))
+            text = f"{x} → {y}, {text}"
         if np.isfinite(row["lost"]):
             findings.append(
                 Finding(

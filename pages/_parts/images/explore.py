@@ -27,6 +27,7 @@ READING = {
 }
 BRUSH = "Click a point to open it, Shift+click or draw around points to select. Gray: filtered out."
 HELP = "How points are placed (default: UMAP, which keeps neighbors). PCA keeps large distances."
+ORDER = ", most disputed first"
 KEY = "stimulus-map"
 
 
@@ -55,17 +56,20 @@ def show(at: Place) -> None:
     if not found:
         show_gallery(at, gallery.search(at, None), [])
         return
+    disputed = common.dispersion(at, spaces).table.sort_values(by, ascending=False, kind="stable")
+    rank = {index: place for place, index in enumerate(disputed["index"])}
+    listed = sorted(chosen or passed, key=lambda index: rank.get(index, len(rank)))
     said = sentences(common.dispersion(at, spaces).findings)
     with verdict:
         prose.answer(said[:1])
         models = frame.plain(", ".join(common.titles(at, spaces).values()))
         st.caption(f"Disagreement among: {models}.")
     if layout == "gallery":
-        show_gallery(at, chosen or passed, chosen)
+        show_gallery(at, listed, chosen, order=ORDER)
         return
     left, right = st.columns([3, 2], gap="medium")
     with right:  # first, since a layout may take seconds
-        show_gallery(at, chosen or passed, chosen, width=92)
+        show_gallery(at, listed, chosen, width=92, order=ORDER)
     with left, frame.part():
         question = StimulusMap(at.scope, Spaces(spaces), layout)
         draw(at, question, color or by, names[color], passed=passed, chosen=chosen)
@@ -134,7 +138,9 @@ def brush(size: int) -> None:
         common.brush(stimuli, size)
 
 
-def show_gallery(at: Place, indices: list[int], chosen: list[int], *, width: int = 150) -> None:
+def show_gallery(
+    at: Place, indices: list[int], chosen: list[int], *, width: int = 150, order: str = ""
+) -> None:
     """Draw images a page at a time, with what can be done with them."""
     size, items = queries.card(at).size, common.item(at, 2)
     if not indices:
@@ -145,7 +151,7 @@ def show_gallery(at: Place, indices: list[int], chosen: list[int], *, width: int
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         selected = " selected" if chosen else ""
-        st.caption(f"{len(indices):,} of {size:,} {items}{selected}", width="content")
+        st.caption(f"{len(indices):,} of {size:,} {items}{selected}{order}", width="content")
         if chosen:
             clear = partial(common.brush, [], size)
             icon = ":material/close:"

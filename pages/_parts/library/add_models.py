@@ -88,10 +88,11 @@ MOST = 20  # models of one job
 SAID = 3  # models that are described once they were added
 ROOM = "Space in the store: estimated from the vectors, in float32."
 DASH = "A dash: unknown until the job runs."
-HELP = """One row per stimulus: (n, d), or (n, layers, d), or an array per layer, or a table. Ids of
-the rows match them to stimuli; without any, rows are in the dataset's order. Repeated measurements
-are (repeats, n, units), dissimilarities (n, n). For many models, upload
-a table with one row and a `file` per model together with these files, or all of them in a zip."""
+FORMAT = """An array of n × d or n × layers × d, or a table: a row per stimulus, in the dataset's
+order unless ids or file names say otherwise."""
+HELP = """Also one array per layer, repeated measurements (repeats × n × units) or dissimilarities
+(n × n). For many models, upload a table with one row and a `file` per model together with these
+files, or all of them in a zip."""
 
 
 def tell_added(job: Job) -> None:
@@ -286,6 +287,7 @@ def _model_shape(spec: str) -> Shape:
 
 
 def _draw_import(at: Place) -> None:
+    st.caption(FORMAT)
     label = "Features computed elsewhere"
     path = uploads.pick(label, [".zip", *ENDINGS], _keep, mark=FEATURES, help=HELP)
     if path is None or not path.is_file():
@@ -390,8 +392,7 @@ def _name_obstacle(at: Place, name: str) -> list[str]:
 
 
 def _finish(label: str, words: list[str], obstacles: list[str]) -> None:
-    """Draw the command, what prevents it, and the button that queues it."""
-    st.code(frame.command(*words), language="bash", wrap_lines=True)
+    """Draw what prevents a command, the button that queues it, and the command."""
     for obstacle in obstacles:
         st.warning(frame.plain(obstacle), icon=":material/error:")
 
@@ -401,3 +402,4 @@ def _finish(label: str, words: list[str], obstacles: list[str]) -> None:
         address.set_mark(frame.FORM, "")
 
     runner.offer(label, words, disabled=bool(obstacles), after=close)
+    st.code(frame.command(*words), language="bash", wrap_lines=True)

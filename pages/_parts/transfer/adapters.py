@@ -22,8 +22,8 @@ from pages._shared.queries import Place
 
 TRAINING = 12.0  # seconds, about
 OFFER = "Train a linear map per encoder: is their common space nearer to a strong model?"
-GAINS = """A row is an encoder. Hollow: its alignment with the reference before; filled: in the
-common space, with the 95% CI of the gain over the average (dashed). Dotted: chance."""
+GAINS = """A row is an encoder. Hollow: its alignment with the reference before training; filled:
+after it, in the common space. The CI is of the gain over the average (dashed)."""
 METHODS = """Linear adapters are trained contrastively (InfoNCE) to map two encoders' vectors of
 one stimulus to the same point; encoders and reference stay frozen. The claim: the common space is
 nearer to the reference than the encoders are on average. Alignment is measured on held-out

@@ -194,8 +194,8 @@ def test_all_layers_are_kept_pair_by_pair_and_gone_on_from(study: Study, monkeyp
         "itself, identity",
     ]
     assert table.set_index("h").loc["itself, identity", "penalty"] == 0
-    found = stitch_findings(table)
-    assert f"block 1 of {NAMES[1]} → block 1 of {NAMES[0]}" in found[0].claim
+    found = stitch_findings(table, ["Upper", "Lower"])
+    assert "block 1 of Upper → block 1 of Lower" in found[0].claim
     assert found[0].value == table.loc[0, "lost"]
     assert found[-1].value == 0  # with itself
     assert one.plot(table).draw("light").data
