@@ -53,7 +53,7 @@ def test_what_is_kept_is_drawn_with_its_commands(opened, store, capsys):
     assert charts(app) == ["one", "layers", "foretold"]
     assert (app.selectbox(key="x").value, app.selectbox(key="y").value) == NAMES[::-1]
     texts = " ".join(text.value for text in app.markdown).replace("\\", "")
-    assert f"block 1 of {NAMES[1]} → block 1 of {NAMES[0]}" in texts
+    assert "block 1 of ViT XS · CLIP → block 1 of ViT XS · multitask" in texts
     assert "4 pairs of layers are too few" in texts
     captions = " ".join(caption.value for caption in app.caption).replace("\\", "")
     assert captions.count("no two of these models can be stitched") == 1  # of one seed, for kinds
