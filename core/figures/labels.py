@@ -26,6 +26,7 @@ SIDES = {"middle right": (1, 0), "middle left": (-1, 0), "top center": (0, 1)}
 SIDES |= {"bottom center": (0, -1)}
 GAP, END = 2.0, 4.0  # pixels from a dot to its name; of the end of a line
 DISTANCES, DIRECTIONS = (22.0, 32.0, 44.0, 58.0, 74.0, 92.0), 16
+NEAR, MISTAKEN = 9.0, 6.0  # pixels to a dot whose name it seems to be; the cost of that
 PASSES = 4  # in which each name moves to where the others leave room
 STEPS = np.linspace(0.0, 1.0, 60)  # along a line of the plot
 LINK = np.linspace(0.0, 1.0, 11)  # along a line to a name
@@ -245,9 +246,12 @@ def _offer(
     free &= ~_meet(box[:, None], others).any((1, 2))
     crossed = _hold(box[:, None], along).sum((1, 2)) / len(pixels)
     crossed += _hold(others[None, :, None], link[:, None]).sum((1, 2, 3)) / len(pixels)
+    near = np.concatenate([box[..., :2] - NEAR, box[..., 2:] + NEAR], axis=-1)
+    mistaken = _meet(near[:, None], others).any((1, 2)) & np.array([one.is_far for one in spots])
     length = np.hypot(*(offsets * pixels[0]).T)
     preferred = np.minimum(np.arange(len(spots)), len(SIDES)) / 4
-    return _Offer(box, link, np.where(free, preferred + 2 * crossed + length / 6, np.inf))
+    costs = preferred + 2 * crossed + MISTAKEN * mistaken + length / 6
+    return _Offer(box, link, np.where(free, costs, np.inf))
 
 
 def _choose(offers: Sequence[_Offer]) -> list[int | None]:
