@@ -152,10 +152,10 @@ GAP = 0.16  # radians between two sectors
 NARROWEST = 3  # models that a sector has room for at least
 WIDEST_MARK, SMALLEST_MARK, UNKNOWN_MARK = 13.0, 3.0, 5.0  # radii in pixels of a map of radius R
 R = 270.0
-WIDTH, HEIGHT = 880, 640  # of the map
+WIDTH, HEIGHT = 920, 640  # of the map
 LEFT = 40  # more of the SVG file, for the names of sectors
 CENTER = (330, 322)
-LEFT, TOP = 690, 60  # of its legend
+KEYS = (690, 60)  # where its legend begins
 RIM = 0.01  # of a metric whose chance level is 0
 LABELS = 2  # models per sector that are named at once
 NAME = 90.0, 18.0  # pixels of a name
@@ -253,9 +253,9 @@ def lay_out(
         marks=_apart(marks),
         levels=tuple(levels),
         keys=(
-            ("star", f"center: {_named(center, titles)}; nearer = more aligned"),
+            ("star", f"center: {_named(center, titles)}"),
             ("rim", "chance"),
-            ("ring", f"{label}, log scale"),
+            ("ring", f"{label} (log), higher inward"),
             ("dot", "model (area: size)"),
             *((("hollow", "untrained network"),) if finished["untrained"].any() else ()),
             *((("level", "best simple feature"),) if levels else ()),
@@ -455,7 +455,7 @@ def _legend(scene: Scene, mode: Mode) -> Iterable[str]:
         "trail": f'<path d="M-8,0H8" stroke="{ink.soft}" stroke-width="1.6"/>',
     }
     for line, (symbol, text) in enumerate(scene.keys):
-        yield f'<g transform="translate({LEFT},{TOP + 22 * line})">{symbols[symbol]}'
+        yield f'<g transform="translate({KEYS[0]},{KEYS[1] + 22 * line})">{symbols[symbol]}'
         yield f"{_text(16, 4, text)}</g>"
 
 

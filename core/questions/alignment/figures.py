@@ -30,6 +30,7 @@ from core.metrics.spec import MetricSpec
 from core.questions.alignment.axes import NOISE, Axis, fit_line, mean_points
 from core.study.layers import LayerChoice, layer_matrix, pick
 
+NAMED = 8  # layers with their names on an axis
 BAND = "linear fit, 95% CI"
 LEVELS = ("chance", "ceiling", NOISE)
 PAIR = (
@@ -258,8 +259,16 @@ def layer_map(table: pd.DataFrame, spec: MetricSpec, bound: str = "") -> Plot:
             Words("layer_y", "layer_x", "★", table=best, size=16, color=Fixed("paper")),
         ),
         head="★ {best:wrap}<br>{reached}",
-        x=PlotAxis(f"layer of {y.iloc[0]}", whole=True),
-        y=PlotAxis(f"layer of {x.iloc[0]}", whole=True),
+        x=_layer_axis(table, "y", y.iloc[0]),
+        y=_layer_axis(table, "x", x.iloc[0]),
         height=max(250, 34 * len(scores) + 60),
         legend=False,
     ).over(table.assign(best=said[0], reached=said[1]))
+
+
+def _layer_axis(table: pd.DataFrame, side: str, model: str) -> PlotAxis:
+    """Return the axis of a model's layers: their names if they are few, else their numbers."""
+    layers = table.drop_duplicates(f"layer_{side}").set_index(f"layer_{side}")
+    names = layers[f"layer_name_{side}"].sort_index().to_dict()
+    few = len(names) <= NAMED
+    return PlotAxis(f"layer of {model}", whole=not few, ticks=names if few else ())

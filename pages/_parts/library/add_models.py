@@ -22,7 +22,7 @@ from core.encoders.catalog import spec_of_folder
 from core.encoders.measured import read_content
 from core.encoders.outlines import Download, Shape, shape_of, weights_of
 from core.encoders.requests import EmbedRequest, ImportRequest, Pooling, Prompt
-from core.encoders.zoo import name_of, read_zoo
+from core.encoders.zoo import name_of, read_zoo, safe
 from core.errors import FeatureError, InputError, OfflineError, PlatoscopeError
 from core.figures.numbers import count_text, counted
 from core.jobs.queue import Job
@@ -297,7 +297,8 @@ def _draw_import(at: Place) -> None:
         return
     left, middle, right = st.columns(3)
     with left:
-        name = pick_option(IMPORT["name"], Look(start=name_of(path.name)))
+        typed = pick_option(IMPORT["name"], Look(start=name_of(path.name)))
+        name = safe(typed)
     with right:
         subset = pick_option(IMPORT["subset"], Look(start=""))
     with middle:
@@ -310,7 +311,8 @@ def _draw_import(at: Place) -> None:
         with st.expander("About the model: family, size, scores"):
             said = {one: pick_option(IMPORT[one], Look(start="")) for one in KNOWN}
         known = changes.read_facts(said)
-        request = replace(request, title=said["title"], level=said["level"], facts=known)
+        title = said["title"] or (typed if name != typed else "")
+        request = replace(request, title=title, level=said["level"], facts=known)
         check_modality(modality)
         st.caption(frame.plain(_look(request, queries.store(), queries.card(at))))
     except PlatoscopeError as error:

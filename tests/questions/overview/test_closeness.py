@@ -153,7 +153,12 @@ def test_the_map_is_printed_in_our_font_on_white_with_the_names_of_sectors_withi
 ) -> None:
     scene = lay_out(near(study), ConvergenceMap(Scope("cave")), {}, "light")
     svg = to_svg(scene, "light", title="Map")
-    left, *_ = map(float, ElementTree.fromstring(svg).get("viewBox").split())
+    left, _, width, _ = map(float, ElementTree.fromstring(svg).get("viewBox").split())
+    keys = re.findall(r'translate\((\d+),\d+\)">.*?\n?<text x="16[^>]*>([^<]+)<', svg)
+    assert len(keys) == len(scene.keys)
+    for at, text in keys:
+        assert int(at) + 16 + 6.5 * len(text) < left + width
+    assert -60 < left < 0  # room for names, not blank paper
     for text in re.finditer(r'<text x="(-?[\d.]+)"[^>]*"end"[^>]*>([A-Z]+)</text>', svg):
         assert CENTER[0] + float(text[1]) - 10 * len(text[2]) > left
     assert f'fill="{WHITE}"' in svg
