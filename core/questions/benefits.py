@@ -656,9 +656,9 @@ SHARES = {4.0**-power: f"1/{4**power}" if power else "1" for power in range(5)}
 OVERVIEW = Plot(
     "Transfer, bias and hallucination",
     marks=(
-        Line("x", "y", color=BY_MODALITY, by="line", mean="x"),
+        Line("at", "y", color=BY_MODALITY, by="line", mean="at"),
         Dots(
-            "x", "y", color=BY_MODALITY, low="low", high="high", card=("<b>{title}</b>", "{y:.3f}")
+            "at", "y", color=BY_MODALITY, low="low", high="high", card=("<b>{title}</b>", "{y:.3f}")
         ),
     ),
     levels=(Level(0.0, "zero"),),
@@ -679,7 +679,7 @@ def overview(table: pd.DataFrame, chance: float = np.nan) -> Plot:
     """Draw the three panels; lines over size have their family's name. chance: bias by chance."""
     x, y = {"transfer": Axis("share of training data", log=True, ticks=SHARES)}, MEASURED.copy()
     aside = (table["panel"] == "transfer") & (table["modality"] != LANGUAGE.name)
-    table = table.assign(x=table["x"].where(~aside, table["x"] * ASIDE))
+    table = table.assign(at=table["x"].where(~aside, table["x"] * ASIDE))
     names = []
     for panel in ("bias", "hallucination"):
         rows = table[table["panel"] == panel].dropna(subset=["x", "y"])

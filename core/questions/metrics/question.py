@@ -91,7 +91,6 @@ FEW = 20  # variants of metrics whose names a map has room for
 SCOPES = Palette(
     "scope",
     {"local": "ember", "global": "text"},
-    {"local": "local: neighborhoods", "global": "global: all pairs"},
 )
 
 Chosen = TypeVar("Chosen", str, int, float)
@@ -830,8 +829,8 @@ def _calibrated(table: pd.DataFrame) -> Plot:
         "Two models by every metric",
         marks=(Dots("at", "metric", color=SCOPES, size=11, card=card),),
         x={
-            apart: Axis("sd from usual", signed=True),
-            scaled: Axis("0: 95th percentile of chance, 1: full", range=(-0.04, 1.04)),
+            apart: Axis("sd from usual (last layers)", signed=True),
+            scaled: Axis("0: chance (95%), 1: full", range=(-0.04, 1.04)),
         },
         y=Axis(names={name: METRICS[name].spec.short for name in names}),
         facet=Facet("panel", names={name: name for name in panels}),

@@ -278,3 +278,14 @@ def test_each_line_over_size_has_its_name_and_each_panel_its_test():
         texts = [text for trace in figure.data for text in trace.text or () if text]
         assert texts == ["GPT-2", "LLaMA"]
         assert "−0.100, p = .02" in figure.layout.annotations[0].text
+
+
+def test_intervals_of_transfer_stand_next_to_each_other():
+    kinds = [("language", 0.01), ("vision", 0.02)]
+    rows = [(kind, kind, share, gain) for kind, gain in kinds for share in (1 / 16, 1.0)]
+    table = pd.DataFrame(rows, columns=["modality", "line", "x", "y"])
+    table = table.assign(panel="transfer", title="", low=-0.1, high=0.1, p=0.5, rise=np.nan)
+    figure = overview(table).draw("light")
+    dots = [trace.x for trace in figure.data if trace.mode == "markers" and len(trace.x) == 2]
+    assert len({tuple(x) for x in dots}) == 2
+    assert figure.layout.annotations[0].text.count("all data") == 2  # at their true share
