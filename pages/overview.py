@@ -136,6 +136,8 @@ def show_marks(at: Place, also: tuple[str, ...]) -> None:
         for mark, verdict, tested in said:
             text = f":material/{ICONS[verdict]}: {mark}"
             st.caption(prose.unparted(text), width="content", help=frame.plain(tested))
+        along = address.chosen("dataset") | {"tab": ["across"]}
+        st.page_link("trends.py", label="Trend", icon=":material/trending_up:", query_params=along)
     curve = Specifications(at.scope, also=also)
     before = earlier or queries.recall_earlier(at, curve)
     if before or table is None:

@@ -36,7 +36,8 @@ def turned(points: Float64[np.ndarray, "m 2"]) -> Float64[np.ndarray, "m 2"]:
 def map_names(placed: pd.DataFrame, groups: str) -> pd.DataFrame:
     """Return a row per model and per modality with the `label` that the map shows there: a group
     at its largest fully trained model, a modality (`head`) above its models, the title of reality,
-    of the model nearest to it and of `named` models; the others have none.
+    of the model nearest to it, of models of no known kind and of `named` ones; the others have
+    none.
 
     groups: a column. placed: of `ModelMap.plot`.
     """
@@ -45,6 +46,7 @@ def map_names(placed: pd.DataFrame, groups: str) -> pd.DataFrame:
     real = placed[is_reality(placed)]
     titled = placed["named"] | placed.index.isin(real.index)
     titled |= placed["model"].isin(real.get("nearest_1", ()))
+    titled |= placed[groups] == placed["modality"].map(lambda name: find_modality(name).plural)
     label = placed[groups].where(placed.index.isin(first), "")
     heads = [
         {"x": part["x"].median(), "y": part["y"].max(), "label": str(name).upper(), groups: name}

@@ -68,6 +68,9 @@ def test_the_map_names_modalities_groups_reality_the_model_nearest_to_it_and_the
     assert names["mae-s"] == "MAE"  # of its largest fully trained model
     assert (names["mae-s-100"], names["raw"]) == ("", "GPT 0")  # selected
     assert (names["reality"], names["gpt"]) == ("Reality", "GPT")  # the nearest to reality
+    unknown = table.assign(group=table["group"].replace("MAE", "vision models"))
+    own = map_names(unknown, "group").set_index("model")["label"]
+    assert own["mae-s"] == unknown.set_index("model")["title"]["mae-s"]  # of no known kind
     heads = map_names(table, "group").query("head")
     assert list(heads["label"]) == ["VISION", "LANGUAGE"]
     texts = [text for trace in drawn().data if trace.text is not None for text in trace.text]
