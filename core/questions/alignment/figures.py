@@ -25,12 +25,12 @@ from core.figures.grammar import Axis as PlotAxis
 from core.figures.grammar import Text as Words
 from core.figures.labels import Labels
 from core.figures.texts import fill
-from core.figures.theme import heading
+from core.figures.theme import heading, plain
 from core.metrics.spec import MetricSpec
 from core.questions.alignment.axes import NOISE, Axis, fit_line, mean_points
 from core.study.layers import LayerChoice, layer_matrix, pick
 
-NAMED = 8  # layers with their names on an axis
+NAMED, LONGEST = 8, 12  # layers with their names on an axis, and letters of these
 BAND = "linear fit, 95% CI"
 LEVELS = ("chance", "ceiling", NOISE)
 PAIR = (
@@ -267,8 +267,14 @@ def layer_map(table: pd.DataFrame, spec: MetricSpec, bound: str = "") -> Plot:
 
 
 def _layer_axis(table: pd.DataFrame, side: str, model: str) -> PlotAxis:
-    """Return the axis of a model's layers: their names if they are few, else their numbers."""
+    """Return the axis of a model's layers: their names if these are few and short, else their
+    numbers.
+    """
     layers = table.drop_duplicates(f"layer_{side}").set_index(f"layer_{side}")
     names = layers[f"layer_name_{side}"].sort_index().to_dict()
-    few = len(names) <= NAMED
-    return PlotAxis(f"layer of {model}", whole=not few, ticks=names if few else ())
+    few = len(names) <= NAMED and max(map(len, names.values())) <= LONGEST
+    return PlotAxis(
+        f"layer of {model}",
+        whole=not few,
+        ticks={at: plain(name) for at, name in names.items()} if few else (),
+    )
