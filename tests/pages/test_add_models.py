@@ -147,6 +147,8 @@ def test_a_feature_file_is_uploaded_checked_and_imported(opened, store, monkeypa
     upload(app, **{"my features.npy": npy(SIZE)})
     assert not said(app)
     assert any("2 × 20 × 4" in one.value for one in app.caption)
+    app.text_input(key="import_name").set_value("My net").run()
+    assert command(app).endswith("--name My-net --modality vision --title 'My net'")
     app.text_input(key="import_name").set_value("mine").run()
     app.button(key="queue").click().run()
     ((verb, file, *options),) = words(store)

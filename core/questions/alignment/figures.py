@@ -271,7 +271,7 @@ def _layer_axis(table: pd.DataFrame, side: str, model: str) -> PlotAxis:
     numbers.
     """
     layers = table.drop_duplicates(f"layer_{side}").set_index(f"layer_{side}")
-    names = layers[f"layer_name_{side}"].sort_index().to_dict()
+    names = layers[f"layer_name_{side}"].str.removeprefix("block ").sort_index().to_dict()
     few = len(names) <= NAMED and max(map(len, names.values())) <= LONGEST
     return PlotAxis(
         f"layer of {model}",

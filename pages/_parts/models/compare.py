@@ -74,7 +74,7 @@ def show(at: Place) -> None:
     with right:
         neighbors.side_by_side(at, LayerPair(a, x, b, y), index, k, heads=True, width=76)
     below = st.container()
-    with st.expander("Facts about both"):
+    with st.expander("Facts"):
         st.dataframe(_facts(at, about.loc[[a, b]]), hide_index=True)
     usual_ones = usual(models)
     units_of = usual_ones[~is_reality(usual_ones)]
