@@ -83,6 +83,14 @@ def test_the_gallery_begins_with_the_most_disputed(opened, three):
     assert shown(by, "all")[:1] == shown(opened(three, "images/extremes", by="pc1"), "high")[:1]
 
 
+def test_an_opened_image_names_the_model_farthest_from_the_consensus(opened, three):
+    first = tiles(opened(three, "images/extremes"), "high")[0]
+    name = max(first["note"]["bars"], key=lambda bar: bar["share"])["name"].split(": residual")[0]
+    app = opened(three, "images/extremes", stimulus=str(first["index"]))
+    told = " ".join(one.value.replace("\\", "") for one in app.markdown)
+    assert f"{name} is farthest from the consensus" in told
+
+
 @pytest.mark.parametrize("kind", ["pca", "umap"])
 def test_the_map_lays_out_all_and_grays_what_a_search_leaves_out(opened, three, kind):
     app = opened(three, "images/explore", map=kind, search="event 5")

@@ -4,6 +4,8 @@ lies from the consensus here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 import streamlit as st
 
@@ -51,7 +53,7 @@ def show_if_any(at: Place) -> bool:
         with frame.part():
             answered = common.dispersion(at, spaces)
             with verdict:
-                prose.answer([describe_rank(at, answered.table, index)])
+                prose.answer([describe_rank(at, answered.table, index, common.titles(at, spaces))])
             st.subheader("Distance from the consensus, by model", anchor=False)
             question = StimulusDispersion(at.scope, Spaces(spaces))
             about = describe_spaces(spaces, queries.models(at))
@@ -76,8 +78,11 @@ def _draw_ways(at: Place, index: int) -> None:
             st.button(label, shortcut=key, on_click=gallery.choose, args=turn, type="tertiary")
 
 
-def describe_rank(at: Place, table: pd.DataFrame, index: int) -> str:
-    """Say how much models disagree on an image, among all."""
+def describe_rank(at: Place, table: pd.DataFrame, index: int, titles: Mapping[str, str]) -> str:
+    """Say how much models disagree on an image, among all, and which is farthest from the
+    consensus. titles: of the models, by space, a column of their residuals.
+    """
+    residuals = table.set_index("index").loc[index, list(titles)].astype(float)
     mean = table.set_index("index")["mean"]
     n, above = len(mean), int((mean > mean[index]).sum())
     below = n - 1 - above
@@ -89,7 +94,8 @@ def describe_rank(at: Place, table: pd.DataFrame, index: int) -> str:
     else:
         others = f"{below:,} of the {n - 1:,} other {items}"
         said = f"Models disagree more on {one} {index} than on {others}"
-    return f"{said} (dispersion = {mean[index]:.3g})."
+    far = titles[str(residuals.idxmax())]
+    return f"{said} (dispersion = {mean[index]:.3g}); {far} is farthest from the consensus."
 
 
 def _draw_image(at: Place, index: int) -> None:
