@@ -65,7 +65,7 @@ STYLE = """<style>
 }}
 @keyframes working {{ from {{ opacity: .2; }} to {{ opacity: 1; }} }}
 @media (max-width: 640px) {{
-  [data-testid=stMainBlockContainer] {{ padding: 3.5rem 1rem 5rem; }}
+  [data-testid=stMainBlockContainer] {{ padding-left: 1rem; padding-right: 1rem; }}
   .js-plotly-plot .modebar-container {{ visibility: hidden; }} /* it would cover the heading */
 }}
 </style>"""
