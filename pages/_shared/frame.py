@@ -43,6 +43,9 @@ FORMS = {  # by command: what its form is called in the address, and on its butt
 }
 STYLE = """<style>
 [data-testid=stMainBlockContainer] {{ padding-left: 2.5rem; padding-right: 2.5rem; }}
+.st-key-browser-window, [data-testid=stLayoutWrapper]:has(> [data-testid=stVerticalBlock]:empty) {{
+  position: absolute; /* the gap that follows what is empty is left out, too */
+}}
 [data-testid=stMultiSelect] [data-tag] {{
   background: transparent; color: inherit; box-shadow: inset 0 0 0 1px {ink.ember};
 }}
