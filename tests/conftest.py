@@ -7,6 +7,7 @@ types, every figure by Plotly, and every property with a hundred examples, the s
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,6 +46,12 @@ settings.register_profile(
     database=None,
 )
 settings.load_profile("same")
+
+
+def pytest_sessionfinish() -> None:
+    if world := sys.modules.get("tests.pages.world"):
+        for folder in world.MADE:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)

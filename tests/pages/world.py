@@ -4,7 +4,6 @@ own.
 
 from __future__ import annotations
 
-import atexit
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -43,6 +42,7 @@ LANGUAGE = (
 )
 SMALL = {"vision": VISION[1:4], "language": LANGUAGE[:3]}
 PARAMETERS = {"xs": 60_000, "s": 250_000, "m": 1_100_000}
+MADE: list[Path] = []  # temporary folders, removed when the process has run its last test
 
 
 class PaintedDataset:
@@ -138,7 +138,7 @@ def build(
 def _filled(given, vision, language, reality, seeds) -> Path:
     size, name, title = given
     root = Path(mkdtemp(prefix="platoscope-world-"))
-    atexit.register(shutil.rmtree, root, ignore_errors=True)
+    MADE.append(root)
     dataset = PaintedDataset(size, name=name, title=title)
     return _fill(root, dataset, vision, language, reality, seeds)
 
