@@ -2,7 +2,8 @@
 
 The main line has every objective and architecture in several sizes. Variants tell apart why models
 converge: other seeds, objectives nearer to published ones, narrow supervision, disjoint task sets,
-weight decay, width, shares of the data, and transfer from the other modality.
+weight decay, width, shares of the data, transfer from the other modality, and half the steps, as
+the demo's models of size M were trained before.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from core.errors import UnknownNameError
 from core.modalities import Item
 
 Tier = Literal["starter", "core", "family"]
-Varies = Literal["", "tasks", "weight decay", "width", "data", "transfer"]
+Varies = Literal["", "tasks", "weight decay", "width", "data", "transfer", "steps"]
 IMAGE = 48  # pixels
 CONTEXT = 128  # tokens
 VOCABULARY = 1280  # enough that the captions' words are whole
@@ -159,7 +160,7 @@ def _main_line() -> Iterator[Config]:
 
 def _varied() -> Iterator[Config]:
     """Yield what differs from a usual recipe in one thing: objectives nearer to the letter of their
-    works, narrow supervision, sets of tasks, weight decay, width, share of the data, teacher.
+    works, narrow supervision, task sets, weight decay, width, share of the data, teacher, steps.
     """
     yield from (
         vision("vit", "MAE (published)", size, label="mae-published") for size in ("xs", "s")
@@ -194,6 +195,10 @@ def _varied() -> Iterator[Config]:
     for usual in (sees, reads, *shares):
         teacher, label = _FAMILY["teachers"][usual.name.partition("-data")[0]]
         yield _variant(usual, label, f"with {label}", teacher=teacher, varies="transfer")
+    for usual in _main_line():
+        if usual.size == "m" and usual.steps and not usual.start:
+            steps = usual.steps // 2
+            yield _variant(usual, "half", "half the steps", steps=steps, varies="steps")
 
 
 def _variant(usual: Config, label: str, title: str, **changes: Any) -> Config:
@@ -205,7 +210,7 @@ def _is_replicated(config: Config) -> bool:
     and those that vary in data, transfer, weight decay or width.
     """
     if config.varies:
-        return config.varies != "tasks"
+        return config.varies not in ("tasks", "steps")
     if "one label" in config.objective:
         return config.size != "m"
     usual = config.architecture in _REPLICATED and config.objective not in _PUBLISHED

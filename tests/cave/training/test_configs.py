@@ -86,6 +86,21 @@ def test_replicates_differ_in_seed_and_start_alone() -> None:
         assert config == same
 
 
+def test_half_the_steps_are_those_of_the_earlier_demo() -> None:
+    half = {name: config.steps for name, config in CONFIGS.items() if config.varies == "steps"}
+    assert half == {
+        "vit-multitask-m-half": 3000,
+        "vit-mae-m-half": 3000,
+        "vit-simclr-m-half": 1500,
+        "vit-clip-m-half": 1500,
+        "resnet-multitask-m-half": 3000,
+        "gpt2-m-half": 2500,
+        "llama-m-half": 2500,
+        "bloom-m-half": 2500,
+        "roberta-m-half": 2500,
+    }
+
+
 def test_start_stands_before_what_begins_with_it() -> None:
     order = list(CONFIGS)
     assert any(config.start for config in CONFIGS.values())
