@@ -19,7 +19,6 @@ from core.figures.theme import INK, Mode, plain, template, wrap
 WHOLE = {"error_x", "error_y", "paper_bgcolor", "plot_bgcolor"}  # names with an underscore
 Tree = dict[str, Any]  # what a trace, an axis or a layout is
 SILENT: Tree = {"hoverinfo": "skip", "showlegend": False}  # neither card nor legend
-RING: Tree = {"symbol": "circle-open", "line": {"width": 2}}  # of the chosen alone
 
 
 class Drawing:

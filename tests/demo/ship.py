@@ -41,6 +41,7 @@ from pages._shared import frame, runner
 from tests.navigation import VIEWS
 
 OFFERED: Sequence[tuple[str, dict[str, Any]]] = (  # behind a button: command, choices
+    ("dispersion effect", {"by": "pc1"}),
     ("swap", {}),
     ("adapt", {"of": "kernels"}),
     ("adapt", {"of": "probes"}),
