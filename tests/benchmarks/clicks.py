@@ -83,7 +83,7 @@ CLICKS: list[tuple[str, str, Act]] = [
     ("/images?tab=language", "first component", within_more(choose("by", "First component"))),
     ("/why?tab=captions", "a line per model", choose("by", "model")),
     ("/transfer?tab=adapters", "width + 64", within_more(step("width"))),
-    ("/images", "a stimulus", press(".st-key-tiles-all .tile[data-index='5'] button")),
+    ("/images", "a stimulus", press(".st-key-tiles-all .tile:nth-child(6) button")),
     ("/images", "choose a stimulus", press(".st-key-tiles-all .tile button", "Shift")),
     ("/images", "color by scene", choose("color", "scene")),
     ("/images", "next page", press("[data-testid=stPagination] button:has-text('2')")),
