@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
-from jaxtyping import Float64, Int16, Int32, Int64, Integer
+from jaxtyping import Float32, Float64, Int16, Int32, Int64, Integer
 
 from core.errors import MetricError
 from core.machine.processes import count_threads
@@ -22,6 +22,7 @@ from core.pairs.prepared import (
     Space,
     check_same_stimuli,
     each_layer,
+    one_core_each,
     run_shares,
     stacked,
 )
@@ -153,15 +154,19 @@ def _over_lists(engine: NeighborLists, sides: Sequence[Sequence[Space]]) -> SetS
 def _over_kernels(k: int, sides: Sequence[Sequence[Space]]) -> SetScores:
     from core.pairs.loops import add_products, centered_within
 
+    def products(
+        space: Space, order: Int16[np.ndarray, "n others"]
+    ) -> Float32[np.ndarray, "n others"]:
+        wide = space.astype(np.float64)
+        return np.take_along_axis((wide @ wide.T).astype(np.float32), order.astype(int), axis=1)
+
     held = []  # rankings, their similarities, and all spaces side by side between edges
     for spaces in sides:
-        order, similar = _rank_all(spaces, k), []
-        for space, own in zip(spaces, order, strict=True):
-            wide = space.astype(np.float64)
-            products = (wide @ wide.T).astype(np.float32)
-            similar.append(np.take_along_axis(products, own.astype(np.int64), axis=1))
+        order = _rank_all(spaces, k)
+        with one_core_each() as pool:
+            similar = np.stack(list(pool.map(products, spaces, order)))
         edges = np.cumsum([0, *(space.shape[1] for space in spaces)])
-        held.append((order, np.stack(similar), np.hstack(spaces), edges))
+        held.append((order, similar, np.hstack(spaces), edges))
 
     def score(rows: Rows) -> Float64[np.ndarray, "X Y"]:
         parts = []
@@ -184,10 +189,13 @@ def _over_kernels(k: int, sides: Sequence[Sequence[Space]]) -> SetScores:
 
 
 def _rank_all(spaces: Sequence[Space], k: int) -> Order:
-    order = np.stack([nearest(space, k=len(space) - 1).astype(np.int16) for space in spaces])
-    for space in spaces:  # again, since `nearest` checked for all others as neighbors
-        check_ties(sides_of(space), k)
-    return order
+    def rank(space: Space) -> Int16[np.ndarray, "n others"]:
+        order = nearest(space, k=len(space) - 1).astype(np.int16)
+        check_ties(sides_of(space), k)  # again, since `nearest` checked for all others as neighbors
+        return order
+
+    with one_core_each() as pool:
+        return np.stack(list(pool.map(rank, spaces)))
 
 
 def _lists_within(
