@@ -32,7 +32,7 @@ class Train(Command):
     )
     starter: bool = option(False, help="the eight models of the smallest demo")
     core: bool = option(
-        False, help="these and the rest that two CPU cores train in under three hours"
+        False, help="these and the rest that two CPU cores train in under four hours"
     )
     all: bool = option(False, help="the whole family; best on a GPU")
     device: str = device_option()

@@ -2,8 +2,8 @@
 
 The main line has every objective and architecture in several sizes. Variants tell apart why models
 converge: other seeds, objectives nearer to published ones, narrow supervision, disjoint task sets,
-weight decay, width, shares of the data, transfer from the other modality, and half the steps, as
-the demo's models of size M were trained before.
+weight decay, width, shares of the data, transfer from the other modality, and half the steps, with
+which size M was trained at first.
 """
 
 from __future__ import annotations
@@ -197,8 +197,8 @@ def _varied() -> Iterator[Config]:
         yield _variant(usual, label, f"with {label}", teacher=teacher, varies="transfer")
     for usual in _main_line():
         if usual.size == "m" and usual.steps and not usual.start:
-            steps = usual.steps // 2
-            yield _variant(usual, "half", "half the steps", steps=steps, varies="steps")
+            changes = {"steps": usual.steps // 2, "varies": "steps", "tier": "family"}
+            yield _variant(usual, "half", "half the steps", **changes)
 
 
 def _variant(usual: Config, label: str, title: str, **changes: Any) -> Config:

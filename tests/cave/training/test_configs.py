@@ -86,8 +86,9 @@ def test_replicates_differ_in_seed_and_start_alone() -> None:
         assert config == same
 
 
-def test_half_the_steps_are_those_of_the_earlier_demo() -> None:
+def test_half_the_steps_are_those_that_size_m_was_trained_with_at_first() -> None:
     half = {name: config.steps for name, config in CONFIGS.items() if config.varies == "steps"}
+    assert {CONFIGS[name].tier for name in half} == {"family"}
     assert half == {
         "vit-multitask-m-half": 3000,
         "vit-mae-m-half": 3000,
