@@ -2,16 +2,17 @@
 
     python -m tests.benchmarks.gpu STAGE [--out FOLDER] [--small]
 
-    tests         the tests that need a GPU
-    vision        extraction of two vision transformers, next to a bare forward loop
+    tests         the tests that need a GPU; ends with their exit code
+    vision        extraction of two vision transformers, next to a bare loop over ready tensors that
+                  keeps every layer, and to the forward pass alone
     language-1b   the same for a causal model of 1.2 billion parameters in bfloat16
     language-7b   the same for one of 6.7 billion
     study         all layer pairs of a study of published size, next to a direct computation there
     cave          steps a second of a training in the Cave
 
-Each stage writes FOLDER/STAGE.json and prints its rows. Weights are random: their vectors mean
-nothing, their cost is that of any model of this size. --small tries a stage in seconds on any
-device.
+Each stage writes FOLDER/STAGE.json and prints the rows of all stages so far. Weights are random:
+their vectors mean nothing, their cost is that of any model of this size. --small tries a stage in
+a minute at most on any device.
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
+from torch import Tensor
 from torch.nn import functional as F
 from transformers import AutoModelForCausalLM, LlamaConfig
 
@@ -42,7 +44,7 @@ from core.embedding.runner import auto_batch_size, embed
 from core.encoders.catalog import open_encoder
 from core.encoders.encoder import Encoder
 from core.encoders.language.encoder import LanguageEncoder
-from core.encoders.vision import open_vision
+from core.encoders.vision import VisionEncoder, open_vision
 from core.metrics.catalog import make_engine
 from core.settings import CAVE_WEIGHTS, choose_device
 from core.stimuli.folder import open_folder
@@ -87,7 +89,9 @@ def run_tests(device: torch.device, small: bool) -> list[Row]:
 
 
 def measure_vision(device: torch.device, small: bool) -> list[Row]:
-    """Time `embed` from JPEGs to the store, and the forward pass alone on ready tensors."""
+    """Time `embed` from JPEGs to the store, a bare loop over ready tensors that copies what a layer
+    gives, and the forward pass alone.
+    """
     photos, rows = 24 if small else 2048, []
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -99,13 +103,22 @@ def measure_vision(device: torch.device, small: bool) -> list[Row]:
             batches, _ = prepare_photos(encoder, dataset)
             bare = timed(lambda: forward(encoder, batches))  # noqa: B023 - called at once
             whole = timed(lambda: embed(place / "store", dataset, encoder))  # noqa: B023
-            rows.append(_ratio(name, encoder, photos, bare, whole))
+
+            @torch.inference_mode()
+            def alone(
+                encoder: VisionEncoder = encoder, batches: Sequence[Tensor] = batches
+            ) -> None:
+                with encoder.arithmetic.forward_on(encoder.device):
+                    for batch in batches:
+                        encoder.model(batch)
+
+            rows.append(_ratio(name, encoder, photos, bare, whole, timed(alone)))
     return rows
 
 
 def measure_language(size: str, device: torch.device, small: bool) -> list[Row]:
-    """Time `embed` from texts to the store, with bits, and the forward pass alone on ready
-    batches of the same size.
+    """Time `embed` from texts to the store, with bits, a bare loop over ready batches of the same
+    size that averages every layer and computes the loss, and the forward pass alone.
     """
     shape = {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2}
     shape = shape if small else LANGUAGE[size]
@@ -137,10 +150,15 @@ def measure_language(size: str, device: torch.device, small: bool) -> list[Row]:
                 logits = output.logits[:, :-1].float()
                 F.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten(), reduction="none").cpu()
 
+        @torch.inference_mode()
+        def alone() -> None:
+            for ids, mask in ready:
+                encoder.model(ids, attention_mask=mask, use_cache=False)
+
         bare()  # what a first batch alone costs
-        alone = timed(bare)
+        kept = timed(bare)
         whole = timed(lambda: embed(place / "store", dataset, encoder))
-        return [_ratio(size, encoder, texts, alone, whole)]
+        return [_ratio(size, encoder, texts, kept, whole, timed(alone))]
 
 
 def _save_model(folder: Path, shape: dict[str, int], device: torch.device) -> str:
@@ -165,8 +183,15 @@ def _captioned(place: Path, texts: int) -> Any:
     return open_folder(place / "photos", name="texts")
 
 
-def _ratio(name: str, encoder: Encoder, items: int, bare: float, whole: float) -> Row:
-    speeds = {"per second": items / whole, "bare per second": items / bare, "ratio": bare / whole}
+def _ratio(
+    name: str, encoder: Encoder, items: int, bare: float, whole: float, forward: float
+) -> Row:
+    speeds = {
+        "per second": items / whole,
+        "bare per second": items / bare,
+        "ratio": bare / whole,
+        "forward per second": items / forward,
+    }
     return {"what": name, "parameters": encoder.card.parameters, "items": items, **speeds}
 
 
@@ -237,11 +262,18 @@ def main() -> None:
     if device.type != "cuda" and not given.small:
         sys.exit("no CUDA device; --small tries the stage on this one")
     name = torch.cuda.get_device_name() if device.type == "cuda" else "cpu"
-    rows = [{"device": name, **row} for row in STAGES[given.stage](device, given.small)]
+    began = time.perf_counter()
+    rows = STAGES[given.stage](device, given.small)
+    took = time.perf_counter() - began  # at most 480
+    rows = [{"device": name, "stage seconds": took, **row} for row in rows]
     given.out.mkdir(parents=True, exist_ok=True)
     text = json.dumps(rows, indent=1)
     (given.out / f"{given.stage}.json").write_text(f"{text}\n", encoding="utf-8")
-    print(pd.DataFrame(rows).drop(columns="output", errors="ignore").to_string(index=False))
+    every = [
+        row for file in sorted(given.out.glob("*.json")) for row in json.loads(file.read_text())
+    ]
+    print(pd.DataFrame(every).drop(columns="output", errors="ignore").to_string(index=False))
+    sys.exit(max(row.get("code", 0) for row in rows))
 
 
 if __name__ == "__main__":
