@@ -232,7 +232,7 @@ ZOO: list[tuple[str, str, Write, dict[str, Any], dict[str, np.ndarray] | str | N
         "rows of no stimulus: ",
     ),
     ("from 1", ".parquet", FRAME.assign(row=ORDER + 1).to_parquet, {}, "take 1 off"),
-    ("two", ".parquet", FRAME.assign(id=IDS, image=IDS[::-1]).to_parquet, {}, "otherwise by"),
+    ("two", ".parquet", FRAME.assign(id=IDS, image=IDS[::-1]).to_parquet, {}, "differently, by"),
     ("a count", ".csv", csv(FRAME.set_axis(ORDER * 9 + 99).rename_axis("z")), {}, "another whole"),
     ("a bad cell", ".csv", csv(FRAME.assign(f1=["x", *MIXED[1:, 1]])), {}, "'x' in row 1"),
     ("an empty cell", ".csv", csv(FRAME.assign(f1=[None, *MIXED[1:, 1]])), {}, "'' in row 1"),
