@@ -21,6 +21,7 @@ from core.errors import InputError, PlatoscopeError
 from core.questions import asking as asking_module
 from core.questions.asking import ask
 from core.questions.question import StudyQuestion
+from core.questions.simple import simple_features
 from core.questions.stimuli.question import StimulusList, StimulusNeighbors
 from core.questions.topics import every_kind
 from core.recipe import Recipe
@@ -193,10 +194,12 @@ def without_results(root: Path, to: Path) -> Path:
 
 
 def noting_view() -> Store | None:
-    """Return the view of the answer that is being computed in this thread, if one is."""
+    """Return the view of the answer that is being computed in this thread, if one is, or of the
+    simple features, whose reads the answer notes.
+    """
     frame = sys._getframe()
     while frame is not None:
-        if frame.f_code is asking_module.answer.__code__:
+        if frame.f_code in (asking_module.answer.__code__, simple_features.__code__):
             noting = frame.f_locals.get("noting")
             return noting and noting.store
         frame = frame.f_back
