@@ -67,10 +67,12 @@ docs: $(READY)
 bench: $(READY)
 	$(BIN)/python -m tests.benchmarks.all_pairs
 
-# Makes again what data/demo.tar.xz holds, after a change of answers, weights or pages
+# Makes again what data/demo.tar.xz holds and our values in docs/published.md, after a change of answers, weights or pages
 answers: $(READY)
 	rm -rf build/demo
 	$(BIN)/python -m tests.demo.ship build/demo
+	$(BIN)/python -m docs.published build/demo
+	$(BIN)/python -m docs.reference
 
 screenshots: $(READY)
 	$(BIN)/python -m tests.browser.screenshots store build/screenshots
