@@ -154,7 +154,7 @@ def _over_lists(engine: NeighborLists, sides: Sequence[Sequence[Space]]) -> SetS
 def _over_kernels(k: int, sides: Sequence[Sequence[Space]]) -> SetScores:
     from core.pairs.loops import add_products, centered_within
 
-    def products(
+    def similarities(
         space: Space, order: Int16[np.ndarray, "n others"]
     ) -> Float32[np.ndarray, "n others"]:
         wide = space.astype(np.float64)
@@ -164,7 +164,7 @@ def _over_kernels(k: int, sides: Sequence[Sequence[Space]]) -> SetScores:
     for spaces in sides:
         order = _rank_all(spaces, k)
         with one_core_each() as pool:
-            similar = np.stack(list(pool.map(products, spaces, order)))
+            similar = np.stack(list(pool.map(similarities, spaces, order)))
         edges = np.cumsum([0, *(space.shape[1] for space in spaces)])
         held.append((order, similar, np.hstack(spaces), edges))
 
